@@ -14,21 +14,28 @@ from reticent.views.integer_queries import CodedQuery, Fact
 
 
 def join_tree(edges: list[frozenset[int]]) -> list[tuple[int, int | None]] | None:
-    """Return (subgoal, parent) in the order of GYO ear removal, the root last without a parent; None if the hypergraph is cyclic."""
-    left = dict(enumerate(edges))
-    holders: dict[int, set[int]] = {}
-    for index, edge in left.items():
-        for code in edge:
-            holders.setdefault(code, set()).add(index)
+    """Return a join tree of the hypergraph whose edges are the variable sets of the subgoals; None if it is cyclic.
+
+    The tree is given as (subgoal, parent) index pairs in the order of GYO ear removal; the root comes last, without a
+    parent.
+    """
+    remaining = dict(enumerate(edges))
+    edges_with: dict[int, set[int]] = {}
+    for index, edge in remaining.items():
+        for variable in edge:
+            edges_with.setdefault(variable, set()).add(index)
     order: list[tuple[int, int | None]] = []
-    while len(left) > 1:
-        ear = next(((index, parent) for index in left if (parent := _witness(index, left, holders)) is not None), None)
+    while len(remaining) > 1:
+        ear = next(
+            ((index, parent) for index in remaining if (parent := _witness(index, remaining, edges_with)) is not None),
+            None,
+        )
         if ear is None:
             return None
         order.append(ear)
-        for code in left.pop(ear[0]):
-            holders[code].discard(ear[0])
-    return [*order, *((index, None) for index in left)]
+        for variable in remaining.pop(ear[0]):
+            edges_with[variable].discard(ear[0])
+    return [*order, *((index, None) for index in remaining)]
 
 
 def is_acyclic(query: CodedQuery, drop: Iterable[int] = ()) -> bool:
@@ -77,11 +84,13 @@ def _edges(query: CodedQuery, drop: frozenset[int]) -> list[frozenset[int]]:
     return [frozenset(code for code in atom.terms if code >= 0) - drop for atom in query.atoms]
 
 
-def _witness(index: int, left: dict[int, frozenset[int]], holders: dict[int, set[int]]) -> int | None:
-    """Return a subgoal that contains all variables shared between this one and the rest."""
-    shared = [holders[code] for code in left[index] if len(holders[code]) > 1]
+def _witness(index: int, remaining: dict[int, frozenset[int]], edges_with: dict[int, set[int]]) -> int | None:
+    """Return another remaining edge that contains all variables that this edge shares with others (the edge is then an
+    ear); None if there is none.
+    """
+    shared = [edges_with[variable] for variable in remaining[index] if len(edges_with[variable]) > 1]
     if not shared:
-        return next(other for other in left if other != index)
+        return next(other for other in remaining if other != index)
     return min(set.intersection(*shared) - {index}, default=None)
 
 

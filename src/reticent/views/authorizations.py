@@ -193,6 +193,9 @@ class AccessControl:
         beside: str = "refuse",
         foreign_keys: str = "known",
     ) -> None:
+        """``beside="allow"`` grants views even next to disclosures of the dataset that are not assessed together with
+        them.
+        """
         if beside not in ("refuse", "allow"):
             raise PolicyError(f"beside must be 'refuse' or 'allow', but it is {beside!r}.")
         self._beside = unjudged if beside == "allow" else apart("granted views", _ALLOW)
@@ -322,7 +325,7 @@ class AccessControl:
         rules = self.rules
         users = list(dict.fromkeys(users))
         hidden = {victim: sorted(rules.forbidden_to(victim)) for victim in users}
-        all_secrets = {secret for leaks_of_secret in hidden.values() for secret in leaks_of_secret}
+        all_secrets = {secret for secrets_of_victim in hidden.values() for secret in secrets_of_victim}
         leaks = []
         for seer in filter(rules.knows, users):
             named = [(name, self._read(text, name)) for name, text in self._asked(rules, seer, all_secrets)]
@@ -330,13 +333,13 @@ class AccessControl:
             visible = [(name, query) for name, query in [*named, *rows] if self._may_see(rules, seer, query)]
             for victim, secrets in hidden.items():
                 for secret in secrets:
-                    names = [
+                    leaks_of_pair = [
                         Leak(seer, name, victim, secret, verdict)
                         for name, query in visible
                         if not (verdict := self._verdict(rules, secret, query)).private
                     ]
-                    by_name = [leak for leak in names if not leak.view.startswith(_ROW)]
-                    leaks += by_name or names[:1]
+                    by_name = [leak for leak in leaks_of_pair if not leak.view.startswith(_ROW)]
+                    leaks += by_name or leaks_of_pair[:1]
         return tuple(leaks)
 
     def _asked(self, rules: Rules, user: str, secrets: set[str]) -> list[tuple[str, str]]:
@@ -408,6 +411,7 @@ class AccessControl:
         return self._read(rules.views.get(view, view), view if view in rules.views else "query")
 
     def _read(self, text: str, name: str) -> Query:
+        """Return the query that a text defines under this name; each text is parsed once."""
         if (text, name) not in self._queries:
             _, (query,) = prepare([text], self._schema, self._semantics, dialect=self._dialect, names=[name])
             self._queries[text, name] = query

@@ -41,7 +41,12 @@ class Cases:
         self._budget = budget
 
     def solve(self, literals: list[Literal]) -> Model | None:
-        """Return a model of the literals under which all removals lose their answers, or None if there is none."""
+        """Return values of the variables that satisfy the literals and under which every removal of subgoals loses its
+        answer; None if there are none.
+
+        A clause that the model violates is solved literal by literal; a literal that failed is excluded from the later
+        branches by its negation, unless NULL could falsify both.
+        """
         model = self._theory.model(literals, self._budget)
         if model is None:
             return None
@@ -90,7 +95,9 @@ class Cases:
         return None
 
     def _survival(self, removal: Removal, model: Model) -> list[Literal] | None:
-        """Return literals of which one must hold so that the answer is lost although the removal left other subgoals; None if it is lost."""
+        """Return literals of which one must hold so that the subgoals that remain after a removal no longer give the
+        answer; None if the model already loses it.
+        """
         query = removal.query
         remaining = [atom for index, atom in enumerate(query.atoms) if index not in removal.gamma]
         symbolic: dict[tuple[str, Fact], Fact] = {}
@@ -106,7 +113,9 @@ class Cases:
         return self._ways_out(disjunct, images, query.head)
 
     def _ways_out(self, query: CodedQuery, images: list[Fact], head: Fact) -> list[Literal]:
-        """Return the conditions of a homomorphism, each negated."""
+        """Return the negated conditions of the homomorphism from ``query`` to ``images`` with this ``head``: if one
+        holds, it is no homomorphism.
+        """
         image: dict[int, int] = {}
         negations: dict[Literal, None] = {}
         rows = [(atom.terms, terms) for atom, terms in zip(query.atoms, images, strict=True)]

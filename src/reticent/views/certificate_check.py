@@ -174,7 +174,11 @@ def _check_keys(database: Mapping[str, list[tuple[Constant, ...]]], schema: Sche
 
 
 def _check_homomorphisms(pairs: Iterable[Mapping[str, Any]], secret: Query, view: Query, schema: Schema) -> str:
-    """Raise unless there is a valid homomorphism for every pair of subgoals of secret and view that can be one row; return how many there are."""
+    """Check the listed homomorphisms, and return how many there are, in words.
+
+    For every two sets of subgoals of secret and view that can be one row, one of the two queries must keep its answer
+    without its set, by a homomorphism. Raises otherwise.
+    """
     if not has_short_proof(secret, view, schema):
         raise _Wrong("homomorphisms alone prove nothing where there are keys, comparisons, finite domains or NULLs")
     listed_pairs = {
@@ -185,18 +189,20 @@ def _check_homomorphisms(pairs: Iterable[Mapping[str, Any]], secret: Query, view
         for pair in pairs
     }  # fmt: skip
     checked = 0
-    for i, first in enumerate(secret.parts):
-        for j, second in enumerate(view.parts):
-            for a, rule in enumerate(first.disjuncts):
-                for b, other in enumerate(second.disjuncts):
+    for secret_index, secret_union in enumerate(secret.parts):
+        for view_index, view_union in enumerate(view.parts):
+            for secret_rule, rule in enumerate(secret_union.disjuncts):
+                for view_rule, other in enumerate(view_union.disjuncts):
                     for gamma, delta, equality in _unifiable(rule, other):
-                        pair = listed_pairs.get((i, j, a, b, gamma, delta))
+                        pair = listed_pairs.get((secret_index, view_index, secret_rule, view_rule, gamma, delta))
                         if pair is None:
                             raise _Wrong(
-                                f"subgoals {gamma} and {delta} of rules {a} and {b} can be one row, and are not listed"
+                                f"subgoals {gamma} and {delta} of rules {secret_rule} and {view_rule} can be one row, and are not listed"
                             )
                         side, union, rule_kept, removed = (
-                            ("s", first, rule, gamma) if pair["kept"] == "secret" else ("v", second, other, delta)
+                            ("s", secret_union, rule, gamma)
+                            if pair["kept"] == "secret"
+                            else ("v", view_union, other, delta)
                         )
                         surviving = union.disjuncts[pair["through_rule"]]
                         _check_one(surviving, rule_kept, removed, pair["images"], equality, side)
@@ -216,6 +222,7 @@ def _check_one(
     image: dict[Variable, Any] = {}
 
     def agree(term: Term, target: Term) -> bool:
+        """Map a term to the image of ``target``; return False if it has another image already."""
         value = equality.of(side, target)
         return bool((image.setdefault(term, value) if isinstance(term, Variable) else ("c", term)) == value)
 
@@ -241,7 +248,7 @@ class _Same:
         return self._label.get((side, term), (side, term)) if isinstance(term, Variable) else ("c", term)
 
     def join(self, side: str, term: Term, other: str, target: Term) -> bool:
-        """Make two terms equal; return False if they are different constants."""
+        """Make two terms equal; return False if they are different constants (labels that start with "c")."""
         old, new = self.of(side, term), self.of(other, target)
         if old == new:
             return True

@@ -201,7 +201,10 @@ class Checker:
         return SearchBudget(self._nodes, self._seconds, self.context)
 
     def signatures(self, query: Query, budget: SearchBudget) -> tuple[Signature, ...]:
-        """Return the critical rows of a query, one signature for each part."""
+        """Return one signature for each union of conjunctive queries in a query; cached.
+
+        A signature finds the critical rows of its union: rows whose removal can change the answer.
+        """
         if query not in self._signatures:
             small = minimized(query, self.schema, budget) if self._minimize else query
             unions = encode(small, self.schema, self.setting.book)
@@ -209,7 +212,7 @@ class Checker:
         return self._signatures[query]
 
     def classify(self, query: Query) -> QueryClass | None:
-        """Return the class of a single-rule query; None for unions and footprints."""
+        """Return the syntactic class of a query with one conjunctive rule, cached; None for any other query."""
         if query not in self._classes:
             unions = encode(query, self.schema, self.setting.book)
             single = len(unions) == 1 and len(unions[0].disjuncts) == 1
@@ -327,7 +330,9 @@ class Checker:
         return search(secret, view, self.schema, accepted=lambda random: prove(random, ()))
 
     def _replayed(self, witness: DatabaseWitness, secret: Query, view: Query) -> DatabaseWitness:
-        """Return the witness after it changed both answers: by running the original SQL, or by the queries' definition."""
+        """Return the witness with the engine that confirmed it: by running the SQL texts, else by evaluating the
+        definitions of the queries. Raises if not both answers change.
+        """
         from reticent.views.replay import NotReplayed, TookTooLong, replayed
 
         if self._replay == "sql":
@@ -366,7 +371,7 @@ class Checker:
                 *secret.warnings,
                 *view.warnings,
                 *self._warnings(secret, view),
-                *(f"not covered: {o}" for o in outside),
+                *(f"not covered: {reason_not_covered}" for reason_not_covered in outside),
             ),
             nodes=budget.used,
         )
@@ -408,6 +413,7 @@ class Checker:
         parent_of: dict[str, str] = {}
 
         def find(name: str) -> str:
+            """Return the representative of the tables that foreign keys link to this one (union-find)."""
             while parent_of.setdefault(name, name) != name:
                 name = parent_of[name]
             return name

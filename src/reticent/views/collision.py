@@ -91,6 +91,7 @@ def _may_meet(secret: Signature, view: Signature, relation: str) -> bool:
 
 
 def _clash(first: Fact, second: Fact, meeting: RowDependence) -> bool:
+    """True if two rows of terms have different constants (negative codes) where the dependence requires equal values."""
     return any(
         first[column] < 0 and second[view_column] < 0 and first[column] != second[view_column]
         for column, view_column in meeting.pairs
@@ -108,7 +109,9 @@ class _Pair:
         self._sorts: Sorts | None = None
 
     def meet(self, first: CriticalSubgoals, second: CriticalSubgoals) -> Collision | None:
-        """Return the collision of two live sets over one relation, if any."""
+        """Return a common critical row of two live sets (subgoals that one critical row can match at once) of one
+        relation; None if there is none.
+        """
         everything = RowDependence(tuple(range(len(first.pattern))))
         meetings = (everything,) if self.same_row else self.setting.schema.relation(first.relation).meetings
         return self.meet_by(first, second, meetings)
@@ -116,7 +119,9 @@ class _Pair:
     def meet_by(
         self, first: CriticalSubgoals, second: CriticalSubgoals, meetings: Sequence[RowDependence]
     ) -> Collision | None:
-        """Return the collision of two live sets by one of several dependences between their rows."""
+        """Return a common critical row of two live sets, or rows that depend on each other in one of the given ways,
+        such as an equal key; None if there are none.
+        """
         for meeting in meetings:
             self.budget.tick()
             if _clash(first.pattern, second.pattern, meeting):
@@ -139,7 +144,9 @@ class _Pair:
         other: CodedQuery,
         meeting: RowDependence,
     ) -> EqualTerms | None:
-        """Return both unifications combined, agreeing where the rows must meet, chased to a fixpoint."""
+        """Return the equalities of terms that both sets and the meeting of their rows imply, closed under the keys;
+        None if they contradict each other.
+        """
         classes = first.classes.copy()
         merged = all(classes.merge(left, right) for left, right in _moved(second.classes))
         terms = query.atoms[min(first.gamma)].terms
@@ -168,7 +175,11 @@ class _Pair:
         classes: EqualTerms,
         meeting: RowDependence,
     ) -> Model | None:
-        """Return values of the variables by which one row is critical for both queries; None if there are none."""
+        """Return values of the variables for which the row is critical to both queries; None if there are none.
+
+        Queries without comparisons, finite domains and undecided NULLs need no search: different variables are
+        different values, and only a set that the meeting narrowed is tested again.
+        """
         if self.plain:
             sides = ((self.secret, first, query), (self.view, second, other))
             for signature, live, side in sides:
@@ -191,12 +202,14 @@ class _Pair:
         return cases.solve(literals)
 
     def _sorted(self) -> Sorts:
+        """Return the classes of columns whose values are compared with each other in the two queries; computed once."""
         if self._sorts is None:
             self._sorts = Sorts((self.secret.union, self.view.union), self.setting.schema, self.setting.book)
         return self._sorts
 
 
 def _moved(classes: EqualTerms) -> Iterator[tuple[int, int]]:
+    """Yield each term of the view with its representative, both with variables renamed apart from the secret."""
     for code, root in classes.members():
         yield (code + APART if code >= 0 else code), (root + APART if root >= 0 else root)
 

@@ -217,6 +217,7 @@ def _plain(item: Constant) -> str:
 
 
 def _truth(item: Constant) -> Constant:
+    """Parse a Boolean constant as databases spell it. Raises ValueError for any other value."""
     word = str(item.value).strip().lower()
     if word in ("true", "t", "1", "yes"):
         return Constant("boolean", True)
@@ -226,6 +227,7 @@ def _truth(item: Constant) -> Constant:
 
 
 def _day(item: Constant) -> date:
+    """Return the date of a timestamp at midnight. Raises ValueError for any other constant."""
     if item.kind == "timestamp" and item.value.time() == datetime.min.time():
         day: date = item.value.date()
         return day

@@ -112,7 +112,11 @@ class Signature:
         return gather((atom.relation, atom.terms) for query in self.union.disjuncts for atom in query.atoms)
 
     def live(self, relation: str, budget: SearchBudget, single: bool = False) -> list[CriticalSubgoals]:
-        """Return the live sets over one relation; ``single`` stops at sets of one subgoal."""
+        """Return the live sets of a relation: subgoals that one row can match at once, such that its removal changes
+        the answer.
+
+        ``single`` stops at sets of one subgoal. Cached, and so is a search that ran out of budget.
+        """
         if self._cut is not None:
             raise self._cut
         key = (relation, single)
@@ -128,7 +132,7 @@ class Signature:
         return self._found[key]
 
     def _search(self, relation: str, budget: SearchBudget, single: bool) -> Iterator[CriticalSubgoals]:
-        """Yield the sets of subgoals that one row can match such that removing it changes the answer."""
+        """Yield the sets of subgoals that one row can match at once, such that removing it changes the answer."""
         for number, query in enumerate(self.union.disjuncts):
             indices = query.places.get(relation, [])
             robust_subgoals = self._robust(number, relation, budget)

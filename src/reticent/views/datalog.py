@@ -157,6 +157,7 @@ class _DatalogParser:
             position = match.end()
 
     def _peek(self, kind: str, *texts: str, ahead: int = 0) -> bool:
+        """True if the token at the current position, or ``ahead`` of it, has this kind and one of the texts."""
         index = self.at + ahead
         if index >= len(self.tokens) or self.tokens[index].kind != kind:
             return False
@@ -173,6 +174,7 @@ class _DatalogParser:
         return is_match
 
     def _next(self, kind: str, expected: str) -> _Token:
+        """Consume and return the next token. Raises if it has another kind."""
         if not self._peek(kind):
             raise self._error(f"Expected {expected}", self._here())
         self.at += 1
@@ -182,6 +184,7 @@ class _DatalogParser:
         return self.tokens[self.at].start if self.at < len(self.tokens) else len(self.text)
 
     def _error(self, message: str, position: int) -> PolicyError:
+        """Return an error that ends with the line and column of a character position."""
         before = self.text[:position]
         line, column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
         line_text = self.text.splitlines()[line - 1].strip() if self.text.splitlines() else ""
@@ -194,10 +197,14 @@ def _rule(
     comparisons: list[TermComparison],
     equalities: list[tuple[Term, Term]],
 ) -> ConjunctiveQuery:
-    """Parse one rule: its head, subgoals and comparisons."""
+    """Return the query of a parsed rule, with its equalities substituted.
+
+    Two constants set equal become the comparison ``c != c``, which never holds.
+    """
     replaced: dict[Term, Term] = {}
 
     def find(term: Term) -> Term:
+        """Return the term by which the equalities read so far replace this one."""
         while term in replaced:
             term = replaced[term]
         return term

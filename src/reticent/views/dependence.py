@@ -115,14 +115,18 @@ def prove(witness: DatabaseWitness, steps: Sequence[TieStep], seconds: float = _
 
 
 def _worlds(chain: Sequence[Fact], secret: Database, view: Database, schema: Schema) -> Iterator[SmallWorld]:
-    """Yield worlds: the chain with the fixed databases of both sides, or of one of them; and everything random, if that is small enough."""
+    """Yield small families of possible databases: rows of ``chain`` are random, and the rows of both witness databases,
+    or of one, are fixed.
+
+    Also with every row random that refers to the chain, and with all rows random if they are few.
+    """
     for databases in ([secret, view], [secret], [view]):
-        around = [(name, row) for database in databases for name, rows in database.items() for row in rows]
-        completed = _completed([*chain, *around], schema)
+        database_rows = [(name, row) for database in databases for name, rows in database.items() for row in rows]
+        completed = _completed([*chain, *database_rows], schema)
         yield SmallWorld(schema, tuple(fact for fact in completed if fact not in chain), tuple(chain))
-        moving = _with_dependents(chain, completed, schema)
-        if len(chain) < len(moving) < len(completed):
-            yield SmallWorld(schema, tuple(fact for fact in completed if fact not in moving), tuple(moving))
+        random_rows = _with_dependents(chain, completed, schema)
+        if len(chain) < len(random_rows) < len(completed):
+            yield SmallWorld(schema, tuple(fact for fact in completed if fact not in random_rows), tuple(random_rows))
         if len(chain) < len(completed) <= MOST_RANDOM:
             yield SmallWorld(schema, (), tuple(completed))
 
@@ -133,8 +137,8 @@ def _with_dependents(chain: Sequence[Fact], facts: Sequence[Fact], schema: Schem
     for name, row in rows:
         for child, child_row in facts:
             for link in parents_of(child, schema):
-                referring = tuple(child_row[place] for place in link.columns)
-                referred = tuple(row[place] for place in link.references)
+                referring = tuple(child_row[column] for column in link.columns)
+                referred = tuple(row[column] for column in link.references)
                 is_parent = (
                     schema.relation(link.parent).name == name and NULL not in referring and referring == referred
                 )
@@ -203,7 +207,7 @@ class _FreshValues:
     handed: int = 500
 
     def of(self, column: SchemaColumn) -> Constant:
-        """Return a value for a column that was not used before, or the first of its domain."""
+        """Return a value for a column that was not used before, or the first value of its finite domain."""
         if column.domain is not None:
             return column.domain[0]
         item = None
@@ -236,7 +240,11 @@ class _Answers:
     seen: list[tuple[frozenset[Fact], tuple[Fact, ...], tuple[str, str]]] = field(default_factory=list)
 
     def dependent(self, random: Sequence[Fact]) -> bool:
-        """True if the answers are dependent under one of two priors; odds are integers, so this is exact."""
+        """True if the two answers are dependent when the random facts occur independently, all with odds 1, or with
+        odds 2, 3, 4, ...
+
+        Odds are integers, so the test is exact.
+        """
         return any(
             self._under({fact: odds(rank) for rank, fact in enumerate(random)})
             for odds in (lambda _: 1, lambda rank: rank + 2)
@@ -262,7 +270,9 @@ class _Answers:
         )
 
     def changed_by(self, fact: Fact, query_index: int) -> tuple[Fact, ...] | None:
-        """Return a possible database that is also possible with one more row, which changes an answer."""
+        """Return a possible database to which ``fact`` can be added such that the answer of the secret (``query_index``
+        0) or the view (1) changes; None if there is none.
+        """
         by_rows = {chosen: (facts, answers) for chosen, facts, answers in self.seen}
         for chosen, (facts, answers) in by_rows.items():
             if (

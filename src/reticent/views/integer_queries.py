@@ -69,14 +69,14 @@ class CodedQuery:
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
-        """The subgoals of each relation, by index."""
+        """The indices of the subgoals, by relation."""
         indices: dict[str, list[int]] = {}
         for index, atom in enumerate(self.atoms):
             indices.setdefault(atom.relation, []).append(index)
         return indices
 
     def shifted(self, offset: int) -> CodedQuery:
-        """Return the query with its variables renamed apart by ``offset``."""
+        """Return the query with ``offset`` added to its variables, so that they differ from those of another query."""
         if not offset:
             return self
         move = [code + offset for code in range(self.offset, self.offset + self.count)]
@@ -105,7 +105,9 @@ class CodedUnion:
 
 
 def encode(query: Query, schema: Schema, book: Codebook) -> tuple[CodedUnion, ...]:
-    """Return the parts of a typed query in codes."""
+    """Return the unions of conjunctive queries in a query with integers for terms: variables from 0, constants
+    negative.
+    """
     return tuple(
         CodedUnion(tuple(_encode(disjunct, schema, book) for disjunct in part.disjuncts), part.disjuncts)
         for part in query.parts

@@ -52,11 +52,13 @@ class RowTie:
 
 
 def ties_of(start: str, schema: Schema) -> list[RowTie]:
-    """Return all chains of links from a row of a table, the shortest first; of two that end in one table, one that
-    keeps more of the first row's values is redundant.
+    """Return all chains of links (keys and foreign keys) from a row of a table, the shortest first.
+
+    A chain records which columns of its last row equal columns of the first. Of two chains that end in one table, one
+    that keeps more of them is redundant.
     """
     width = len(schema.relation(start).columns)
-    ties = [RowTie(start, {place: place for place in range(width)})]
+    ties = [RowTie(start, {column: column for column in range(width)})]
     for tie in ties:
         for step in _steps(tie.relation, schema):
             kept_columns = {
@@ -80,7 +82,7 @@ def _steps(name: str, schema: Schema) -> Iterator[TieStep]:
         if child is not None and parent is not None:
             linked = schema.linked_columns(link)
             columns, references = (
-                (tuple(place for _, place in columns_of_side) for columns_of_side in zip(*linked, strict=True))
+                (tuple(column for _, column in columns_of_side) for columns_of_side in zip(*linked, strict=True))
                 if linked
                 else ((), ())
             )

@@ -16,7 +16,9 @@ class TooManyAnswers(Exception):
 
 
 def gains(query: Query, before: Rows, after: Rows, answer: tuple[Constant, ...]) -> bool:
-    """True if ``answer`` (a head tuple of some part) is an answer of that part after, and was not before."""
+    """True if ``answer``, a head tuple of one of the unions of the query, is returned by that union after, and was not
+    before.
+    """
     return any(
         len(part.disjuncts[0].head) == len(answer)
         and any(returns(rule, after, answer) for rule in part.disjuncts)
@@ -28,15 +30,15 @@ def gains(query: Query, before: Rows, after: Rows, answer: tuple[Constant, ...])
 def returns(rule: ConjunctiveQuery, database: Rows, answer: tuple[Constant, ...]) -> bool:
     """True if a rule has an answer in a database."""
     first = _match(rule.head, answer, {})
-    partial = [] if first is None else [first]
+    bindings = [] if first is None else [first]
     steps = 0
     for atom in rule.body:
-        steps += len(partial) * len(database.get(atom.relation, ()))
+        steps += len(bindings) * len(database.get(atom.relation, ()))
         if steps > LIMIT:
             raise TooManyAnswers
-        partial = [
+        bindings = [
             extended
-            for binding in partial
+            for binding in bindings
             for row in database.get(atom.relation, [])
             if (extended := _match(atom.terms, row, binding)) is not None
         ]
@@ -45,7 +47,7 @@ def returns(rule: ConjunctiveQuery, database: Rows, answer: tuple[Constant, ...]
         and all(
             _holds(_value(item.left, binding), item.operator, _value(item.right, binding)) for item in rule.comparisons
         )
-        for binding in partial
+        for binding in bindings
     )
 
 

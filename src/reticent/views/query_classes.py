@@ -117,7 +117,11 @@ def bound(secret: QueryClass, view: QueryClass) -> str:
 
 
 def is_blocking(query: CodedQuery, index: int) -> bool:
-    """True if every row compatible with this subgoal is critical, by a relaxed test."""
+    """True if every row that matches this subgoal is critical, by a sufficient test.
+
+    Each other subgoal of the table must have, against some constant of this one, another constant or a variable that
+    this one lacks.
+    """
     row = query.atoms[index]
     own_variables = {code for code in row.terms if code >= 0}
     for other_index in query.places[row.relation]:
@@ -187,19 +191,22 @@ def _has_width_two(query: CodedQuery) -> bool:
     edges = [frozenset(code for code in atom.terms if code >= 0) for atom in query.atoms]
     effort = 0
 
-    def pair_up(bags: list[frozenset[int]], left: list[frozenset[int]]) -> bool:
+    def pair_up(merged: list[frozenset[int]], unpaired: list[frozenset[int]]) -> bool:
+        """True if some pairing of ``unpaired`` edges gives an acyclic hypergraph with the ``merged`` ones. The effort
+        is limited.
+        """
         nonlocal effort
         effort += 1
         if effort > _WIDTH_EFFORT:
             return False
-        if join_tree([*bags, *left]) is not None:
+        if join_tree([*merged, *unpaired]) is not None:
             return True
-        if len(left) < 2:
+        if len(unpaired) < 2:
             return False
-        first, *rest = left
+        first, *rest = unpaired
         for index, other in enumerate(rest):
-            if pair_up([*bags, first | other], rest[:index] + rest[index + 1 :]):
+            if pair_up([*merged, first | other], rest[:index] + rest[index + 1 :]):
                 return True
-        return pair_up([*bags, first], rest)
+        return pair_up([*merged, first], rest)
 
     return pair_up([], edges)

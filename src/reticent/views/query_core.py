@@ -39,13 +39,13 @@ def _minimized(part: Union, schema: Schema, budget: SearchBudget) -> Union:
 
 
 def _core(rule: ConjunctiveQuery, query: CodedQuery, budget: SearchBudget) -> ConjunctiveQuery:
-    """Drop subgoals one by one while the smaller query is still equivalent."""
+    """Drop subgoals one by one while a homomorphism shows that the smaller query is equivalent."""
     needed = list(range(len(query.atoms)))
     for index in range(len(query.atoms)):
         others = [kept_index for kept_index in needed if kept_index != index]
-        if query.atoms[index].relation not in {query.atoms[index].relation for index in others}:
+        if query.atoms[index].relation not in {query.atoms[other].relation for other in others}:
             continue
-        facts = gather((query.atoms[index].relation, query.atoms[index].terms) for index in others)
+        facts = gather((query.atoms[other].relation, query.atoms[other].terms) for other in others)
         if find_homomorphism(query, facts, query.head, budget) is not None:
             needed = others
     body = tuple(rule.body[index] for index in needed)

@@ -32,8 +32,10 @@ class Repair:
 def causes(
     secret: Query, view: Query, schema: Schema, context: Context | None = None, foreign_keys: str = "known"
 ) -> tuple[str, ...]:
-    """Return whether a key, or counting duplicates, is the only cause of a disclosure, for the adversary of the verdict
-    (``foreign_keys`` as in :class:`Checker`).
+    """Return, in words, whether a key or the counting of duplicates is the only cause of a disclosure; empty if neither
+    is.
+
+    The adversary is that of the verdict: ``foreign_keys`` as in :class:`Checker`.
     """
     reasons = []
     without_keys = replace(
@@ -149,19 +151,29 @@ def _meets(terms: tuple[Term, ...], collision: Collision, checker: Checker) -> b
 
 
 def _without_table(rule: ConjunctiveQuery, index: int) -> ConjunctiveQuery | None:
-    """Return the rule without a subgoal and its own variables; if no output is left, the join columns."""
+    """Return the rule without one subgoal and the variables that only it has; None if that leaves no output.
+
+    If no variable of the head remains, the columns that the subgoal was joined by become the output.
+    """
     body = rule.body[:index] + rule.body[index + 1 :]
-    left = {variable for atom in body for variable in atom.variables()}
-    head = tuple(term for term in rule.head if not isinstance(term, Variable) or term in left)
-    comparisons = tuple(item for item in rule.comparisons if all(variable in left for variable in item.variables()))
+    remaining_variables = {variable for atom in body for variable in atom.variables()}
+    head = tuple(term for term in rule.head if not isinstance(term, Variable) or term in remaining_variables)
+    comparisons = tuple(
+        item for item in rule.comparisons if all(variable in remaining_variables for variable in item.variables())
+    )
     if not any(isinstance(term, Variable) for term in head):
-        head = tuple(dict.fromkeys(variable for variable in rule.body[index].variables() if variable in left))
+        head = tuple(
+            dict.fromkeys(variable for variable in rule.body[index].variables() if variable in remaining_variables)
+        )
     if not head:
         return None
-    return ConjunctiveQuery(head, body, comparisons, rule.known & left)
+    return ConjunctiveQuery(head, body, comparisons, rule.known & remaining_variables)
 
 
 def _query(rule: ConjunctiveQuery, view: Query, distinct: bool, schema: Schema) -> Query | None:
+    """Return the view with another rule, fitted to the schema; without ``distinct``, the head lists all variables, so
+    that duplicates count.
+    """
     head: tuple[Term, ...] = rule.head if distinct else (*rule.head, *rule.variables())
     changed = replace(rule, head=tuple(dict.fromkeys(head)) if not distinct else head)
     query = replace(view, parts=(Union((changed,)),), duplicates=not distinct, text="", warnings=())
@@ -179,6 +191,7 @@ def _shown(view: Query, rule: ConjunctiveQuery) -> tuple[Term, ...]:
 
 
 def _as_set(query: Query, schema: Schema) -> Query | None:
+    """Return a query of one rule as one that returns each answer once; None for any other query."""
     rule = _single(query)
     if rule is None:
         return None

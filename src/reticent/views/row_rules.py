@@ -29,7 +29,11 @@ MOST = 32
 
 
 def rule_of(relation: Relation, dialect: str) -> Union | None:
-    """Return which rows satisfy all CHECK constraints of a table, None if that cannot be expressed exactly; a CHECK holds if it is not false."""
+    """Return, as a union of conjunctive queries, the rows that satisfy all CHECK constraints of a table; None if that
+    is not exact.
+
+    A CHECK is satisfied if it is not false, so unknown counts as satisfied.
+    """
     from reticent.views.sql.dialect import parse_statements
     from reticent.views.sql.translate import translate
 
@@ -94,7 +98,9 @@ def satisfies_checks(relation: Relation, row: tuple[Constant, ...]) -> bool:
 
 
 def alternatives(query: ConjunctiveQuery, schema: Schema) -> Iterator[ConjunctiveQuery]:
-    """Yield the query with the rules of its tables: on possible databases, its answers are the union of those of the alternatives."""
+    """Yield conjunctive queries whose answers together are those of ``query`` on all databases that satisfy the CHECK
+    constraints.
+    """
     rules = [schema.relation(atom.relation).rule for atom in query.body]
     disjuncts = [[None] if rule is None else list(rule.disjuncts) for rule in rules]
     count = 1
@@ -113,7 +119,7 @@ def alternatives(query: ConjunctiveQuery, schema: Schema) -> Iterator[Conjunctiv
 
 
 def _restricted(query: ConjunctiveQuery, index: int, rule: ConjunctiveQuery) -> ConjunctiveQuery | None:
-    """Return the query with one more condition on a subgoal; None if the subgoal cannot satisfy it."""
+    """Return the query with the CHECK condition ``rule`` imposed on one subgoal; None if the subgoal cannot satisfy it."""
     (pattern,) = rule.body
     binding: dict[Variable, Term] = {}
     equal: list[tuple[Term, Term]] = []
@@ -126,25 +132,26 @@ def _restricted(query: ConjunctiveQuery, index: int, rule: ConjunctiveQuery) -> 
             binding[rule_term] = term
     known = {*query.known, *(binding[variable] for variable in rule.known if variable in binding)}
     comparisons = [*query.comparisons, *(_replaced(item, binding) for item in rule.comparisons)]
-    meaning: dict[Variable, Term] = {}
+    substitution: dict[Variable, Term] = {}
     for left, right in equal:
-        first, second = _resolved(left, meaning), _resolved(right, meaning)
+        first, second = _resolved(left, substitution), _resolved(right, substitution)
         if isinstance(first, Variable):
-            meaning[first] = second
+            substitution[first] = second
         elif isinstance(second, Variable):
-            meaning[second] = first
+            substitution[second] = first
         elif first != second:
             return None
-    filled = {_resolved(term, meaning) for term in known}
+    filled = {_resolved(term, substitution) for term in known}
     if NULL in filled:
         return None
-    full = {variable: _resolved(variable, meaning) for variable in meaning}
+    resolved_terms = {variable: _resolved(variable, substitution) for variable in substitution}
     return ConjunctiveQuery(
-        tuple(full.get(term, term) if isinstance(term, Variable) else term for term in query.head),
+        tuple(resolved_terms.get(term, term) if isinstance(term, Variable) else term for term in query.head),
         tuple(
-            Atom(atom.relation, tuple(_resolved(term, full) for term in atom.terms), atom.alias) for atom in query.body
+            Atom(atom.relation, tuple(_resolved(term, resolved_terms) for term in atom.terms), atom.alias)
+            for atom in query.body
         ),
-        tuple(dict.fromkeys(_replaced(item, full) for item in comparisons)),
+        tuple(dict.fromkeys(_replaced(item, resolved_terms) for item in comparisons)),
         frozenset(term for term in filled if isinstance(term, Variable)),
     )
 

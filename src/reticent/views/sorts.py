@@ -26,6 +26,11 @@ class Sorts:
     """The joint sorts of the columns of some unions; columns at the same head position are compared too."""
 
     def __init__(self, unions: Iterable[CodedUnion], schema: Schema, book: Codebook) -> None:
+        """Group columns whose values can be compared: joined, compared, linked by a foreign key, or in one position of
+        the output.
+
+        Collects the constants that occur in each group, and orders them in groups that are compared by ``<`` or ``<=``.
+        """
         self._book = book
         self._schema = schema
         self._parent: dict[Place, Place] = {}
@@ -35,28 +40,30 @@ class Sorts:
             for first, second in schema.linked_columns(link):
                 self._join(first, second)
         for union in unions:
-            shown: dict[int, Place] = {}
-            fixed: list[tuple[int, int]] = []
+            output_columns: dict[int, Place] = {}
+            constant_outputs: list[tuple[int, int]] = []
             for query in union.disjuncts:
-                home = self._connect(query, constants)
+                column_of = self._connect(query, constants)
                 for operator, left, right in query.comparisons:
-                    places = [home[code] for code in (left, right) if code >= 0]
-                    if len(places) == 2:
-                        self._join(*places)
-                    constants += [(places[0], code) for code in (left, right) if code < 0]
+                    columns = [column_of[code] for code in (left, right) if code >= 0]
+                    if len(columns) == 2:
+                        self._join(*columns)
+                    constants += [(columns[0], code) for code in (left, right) if code < 0]
                     if operator != "!=":
-                        ordered += places
+                        ordered += columns
                 for position, code in enumerate(query.head):
                     if code < 0:
-                        fixed.append((position, code))
+                        constant_outputs.append((position, code))
                     else:
-                        self._join(shown.setdefault(position, home[code]), home[code])
-            constants += [(shown[position], code) for position, code in fixed if position in shown]
+                        self._join(output_columns.setdefault(position, column_of[code]), column_of[code])
+            constants += [
+                (output_columns[position], code) for position, code in constant_outputs if position in output_columns
+            ]
         self._constants: dict[Place, set[int]] = {}
-        for place, code in constants:
+        for column, code in constants:
             if code != NULL_CODE:
-                self._constants.setdefault(self._find(place), set()).add(code)
-        self.ordered = {root: self._ordered_sort(root) for root in {self._find(place) for place in ordered}}
+                self._constants.setdefault(self._find(column), set()).add(code)
+        self.ordered = {root: self._ordered_sort(root) for root in {self._find(column) for column in ordered}}
 
     def of(self, relation: str, position: int) -> Place:
         """Return the sort of a column."""
@@ -69,25 +76,25 @@ class Sorts:
 
     def _connect(self, query: CodedQuery, constants: list[tuple[Place, int]]) -> dict[int, Place]:
         """Join the columns in which each variable of a query occurs; note the constants that occur in them. Return one column of every variable."""
-        home: dict[int, Place] = {}
+        column_of: dict[int, Place] = {}
         for atom in query.atoms:
             columns = self._schema.relation(atom.relation).columns
             for position, code in enumerate(atom.terms):
-                place = (atom.relation, position)
+                column = (atom.relation, position)
                 if code < 0:
-                    constants.append((place, code))
+                    constants.append((column, code))
                 else:
-                    self._join(home.setdefault(code, place), place)
-                constants += [(place, self._book.code(item)) for item in columns[position].domain or ()]
-        return home
+                    self._join(column_of.setdefault(code, column), column)
+                constants += [(column, self._book.code(item)) for item in columns[position].domain or ()]
+        return column_of
 
     def _ordered_sort(self, root: Place) -> OrderedSort:
         """Return the kind and the constants of a class of columns that are compared by order."""
         codes = self._constants.get(root, set())
         kinds = {self._book.constant(code).kind for code in codes}
-        for place in list(self._parent):
-            if self._find(place) == root:
-                kind = self._schema.relation(place[0]).columns[place[1]].kind
+        for column in list(self._parent):
+            if self._find(column) == root:
+                kind = self._schema.relation(column[0]).columns[column[1]].kind
                 kinds |= {kind} if kind else set()
         if len(kinds) > 1:
             raise PolicyError(
@@ -99,13 +106,15 @@ class Sorts:
     def _key(self, code: int) -> Any:
         return order_key(self._book.constant(code))
 
-    def _find(self, place: Place) -> Place:
-        """Return the representative of a column's class (union-find with path compression)"""
-        root = place
+    def _find(self, column: Place) -> Place:
+        """Return the representative of the columns whose values are compared with this one (union-find with path
+        compression).
+        """
+        root = column
         while (above := self._parent.setdefault(root, root)) != root:
             root = above
-        while place != root:
-            self._parent[place], place = root, self._parent[place]
+        while column != root:
+            self._parent[column], column = root, self._parent[column]
         return root
 
     def _join(self, left: Place, right: Place) -> None:

@@ -20,8 +20,9 @@ def quoted(name: str) -> str:
 
 
 def to_sql(query: Query, schema: Schema) -> str:
-    """Return SQL for the head tuples, each tuple of a part once. The head of a query that counts duplicates lists all
-    that is counted, so these sets determine the answers.
+    """Return SQL for the head tuples of a query, each tuple of a union once.
+
+    The head of a query that counts duplicates lists all that is counted, so these sets determine the answers.
     """
     parts = ["\nUNION\n".join(select(rule, schema, True) for rule in part.disjuncts) for part in query.parts]
     if not parts:

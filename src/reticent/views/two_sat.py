@@ -28,9 +28,9 @@ def contained_by_two_sat(query: CodedQuery, facts: Facts, head: Fact) -> list[Fa
         if index in chosen:
             continue
         for row in options:
-            spread = _propagate(index, row, rows, chosen, agree)
-            if spread is not None:
-                chosen.update(spread)
+            implied = _propagate(index, row, rows, chosen, agree)
+            if implied is not None:
+                chosen.update(implied)
                 break
         else:
             return None
@@ -41,6 +41,9 @@ class _Agreement:
     """The positions at which two subgoals have the same variable."""
 
     def __init__(self, query: CodedQuery) -> None:
+        """For each pair of subgoals with common variables, list the positions of a variable in the first and in the
+        second.
+        """
         count = len(query.atoms)
         self.pairs: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for first in range(count):
@@ -53,7 +56,9 @@ class _Agreement:
                     ]
                     if common:
                         self.pairs[first, second] = common
-        self.neighbours = {first: [b for a, b in self.pairs if a == first] for first in range(count)}
+        self.neighbours = {
+            first: [neighbour for subgoal, neighbour in self.pairs if subgoal == first] for first in range(count)
+        }
 
     def holds(self, first: int, row: Fact, second: int, other: Fact) -> bool:
         return all(
@@ -65,19 +70,19 @@ def _propagate(
     index: int, row: Fact, rows: list[list[Fact]], chosen: dict[int, Fact], agree: _Agreement
 ) -> dict[int, Fact] | None:
     """Return the facts that follow from mapping a subgoal to ``row``; None if they contradict each other or earlier choices."""
-    spread = {index: row}
+    implied = {index: row}
     pending = [index]
     while pending:
         current = pending.pop()
         for other in agree.neighbours[current]:
-            fixed = spread.get(other, chosen.get(other))
-            fitting = [option for option in rows[other] if agree.holds(current, spread[current], other, option)]
+            fixed = implied.get(other, chosen.get(other))
+            fitting = [option for option in rows[other] if agree.holds(current, implied[current], other, option)]
             if fixed is not None:
                 if fixed not in fitting:
                     return None
             elif not fitting:
                 return None
             elif len(fitting) == 1:
-                spread[other] = fitting[0]
+                implied[other] = fitting[0]
                 pending.append(other)
-    return spread
+    return implied

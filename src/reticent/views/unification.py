@@ -60,7 +60,7 @@ class EqualTerms:
 
 
 def unify(atoms: Sequence[CodedAtom]) -> EqualTerms | None:
-    """Return the classes that make all subgoals one row, or None."""
+    """Return the equalities of terms that make all subgoals one row; None if they contradict each other."""
     first, *rest = atoms
     classes = EqualTerms()
     for atom in rest:

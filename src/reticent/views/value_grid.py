@@ -54,7 +54,9 @@ def _even(bottom: Fraction, top: Fraction, count: int) -> list[Fraction]:
 
 
 def _texts(low: str | None, high: str | None, count: int) -> list[str]:
-    """Return texts in code-point order; the last filler finds a text in between if there is one."""
+    """Return up to ``count`` rising texts strictly between two texts, by code point, made by appending one of four
+    characters to ``low``.
+    """
     stem = low or ""
     texts: list[str] = []
     for filler in ("a", " ", "\x01", "\x00"):
@@ -73,7 +75,11 @@ def fill_gaps(
 
 
 def line_up(constants: Sequence[int], roots: Sequence[int], below: Iterable[tuple[int, int, bool]]) -> list[int]:
-    """Return one rising sequence of constants and classes that respects ``below``, which must be acyclic."""
+    """Return constants and classes of variables (``roots``) in one rising sequence that respects the ``below`` pairs
+    (low, high, strict), which must be acyclic.
+
+    ``constants`` are already rising.
+    """
     after: dict[int, set[int]] = {code: set() for code in (*constants, *roots)}
     for low, high in itertools.pairwise(constants):
         after[high].add(low)
@@ -91,7 +97,7 @@ def line_up(constants: Sequence[int], roots: Sequence[int], below: Iterable[tupl
 
 
 def reachable(edges: Iterable[tuple[int, int, bool]]) -> dict[int, set[int]]:
-    """Return for every node the nodes reachable along the edges."""
+    """Return, for every node, the nodes reachable along the edges (from, to, strict)."""
     above: dict[int, set[int]] = {}
     for low, high, _ in edges:
         above.setdefault(low, set()).add(high)

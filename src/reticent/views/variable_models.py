@@ -34,6 +34,9 @@ class Theory:
     """The variables of one or two frozen queries with their domains, and the sorts that order them."""
 
     def __init__(self, sides: Sequence[CodedQuery], sorts: Sorts, book: Codebook) -> None:
+        """Collect which variables of the queries are non-NULL or integral, their finite domains, and the column group
+        of each.
+        """
         self._book = book
         self._sorts = sorts
         self._filled: set[int] = set()
@@ -116,6 +119,9 @@ class _Assignment:
     """One attempt to assign values to classes. Mutable scratch space of :meth:`Theory.model`."""
 
     def __init__(self, theory: Theory, classes: EqualTerms, literals: Sequence[Literal], budget: SearchBudget) -> None:
+        """Collect, for each class of equal terms, its variables, domain and whether it is non-NULL, and the pairs that
+        differ or are ordered.
+        """
         self.theory, self.classes, self.budget = theory, classes, budget
         self.book = theory._book
         self.filled: set[int] = set()
@@ -140,7 +146,11 @@ class _Assignment:
                 self.domains[root] = self.domains.get(root, theory._domains[code]) & theory._domains[code]
 
     def solve(self) -> Model | None:
-        """Return values for all classes; None if there are none."""
+        """Return values of all variables; None if there are none.
+
+        Classes in ordered column groups get values from a line or a grid of constants and values between them, classes
+        with finite domains are searched, and every other class is its own value.
+        """
         if any(low == high for low, high in self.differ):
             return None
         for root in self.members:
@@ -195,7 +205,11 @@ class _Assignment:
         return sorted(self.domains[root], reverse=True) + ([] if root in self.filled else [NULL_CODE])
 
     def _line(self, sort: Place, roots: list[int]) -> dict[int, int] | None:
-        """Return different values for all classes of a dense sort: its constants and classes in one sequence, gaps filled."""
+        """Return different values for the classes of an ordered column group without gaps in its values; None if a gap
+        between constants is too narrow.
+
+        Constants and classes are lined up; each run of classes takes values between the constants around it.
+        """
         kind, constants = self.theory._sorts.ordered[sort].kind, self.theory._sorts.ordered[sort].constants
         line = line_up(list(constants), roots, self.below)
         values: dict[int, int] = {}
@@ -209,15 +223,17 @@ class _Assignment:
                 end += 1
             low = self.book.constant(line[start - 1]) if start else None
             high = self.book.constant(line[end]) if end < len(line) else None
-            fillers = dense_between(kind, low, high, end - start)
-            if len(fillers) < end - start:
+            values_between = dense_between(kind, low, high, end - start)
+            if len(values_between) < end - start:
                 return None
-            values.update({line[start + index]: self.book.code(item) for index, item in enumerate(fillers)})
+            values.update({line[start + index]: self.book.code(item) for index, item in enumerate(values_between)})
             start = end
         return values
 
     def _grid(self, sort: Place, roots: list[int]) -> dict[int, list[int]]:
-        """Return candidate values of the classes of a sort with integral or finite columns (a grid of constants and values between them)."""
+        """Return candidate values (codes) for each class of an ordered column group with integral or finite columns:
+        the constants, and enough values around them.
+        """
         ordered = self.theory._sorts.ordered[sort]
         constants = [self.book.constant(code) for code in ordered.constants]
         count = len(roots)
@@ -240,7 +256,7 @@ class _Assignment:
         return options
 
     def _search(self, options: dict[int, list[int]], values: dict[int, int]) -> bool:
-        """Choose from the options, the fewest first, unused values first."""
+        """Choose one of the options for every class, and store it in ``values``; return whether that is possible."""
         options = {root: self._unary(root, choice) for root, choice in options.items()}
         if any(not choice for choice in options.values()):
             return False
@@ -261,7 +277,9 @@ class _Assignment:
         return choice
 
     def _choose(self, options: dict[int, list[int]], values: dict[int, int]) -> bool:
-        """Assign values by backtracking, the class with the fewest options first."""
+        """Assign values by backtracking, the class with the fewest options first, unused values first; return whether
+        it succeeded.
+        """
         if not options:
             return True
         root = min(options, key=lambda key: len(options[key]))

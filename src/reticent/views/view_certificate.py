@@ -212,7 +212,9 @@ def _rules(query: Query) -> list[list[str]]:
 
 
 def _proof(secret: Query, view: Query, schema: Schema) -> dict[str, Any]:
-    """Return homomorphisms for every unifiable pair of sets, or the note that the verdict must be decided again."""
+    """Return homomorphisms for every two sets of subgoals of secret and view that can be one row, or the note that the
+    verdict must be decided again.
+    """
     checker = Checker(schema, minimize=False, fast=False)
     sides = [encode(query, schema, checker.setting.book) for query in (secret, view)]
     if not has_short_proof(secret, view, schema):
@@ -230,10 +232,12 @@ def _proof(secret: Query, view: Query, schema: Schema) -> dict[str, Any]:
 
 
 def _pairs(first: CodedUnion, second: CodedUnion, budget: SearchBudget) -> list[dict[str, Any]]:
-    """Return for every unifiable pair of subgoal sets the rule through which the answer survives, and the subgoals it maps to."""
+    """Return, for every two sets of subgoals that can be one row, the query and rule that keep their answer without it,
+    and the subgoals that the rule maps to.
+    """
     pairs = []
-    for i, query in enumerate(first.disjuncts):
-        for j, other in enumerate(second.disjuncts):
+    for secret_rule, query in enumerate(first.disjuncts):
+        for view_rule, other in enumerate(second.disjuncts):
             shifted = other.shifted(query.count)
             for relation in sorted(query.places.keys() & shifted.places.keys()):
                 for gamma in _subsets(query.places[relation]):
@@ -246,8 +250,8 @@ def _pairs(first: CodedUnion, second: CodedUnion, budget: SearchBudget) -> list[
                         side, disjunct, rows = _survives(first, second, query, shifted, gamma, delta, classes, budget)
                         pairs.append(
                             {
-                                "secret_rule": i,
-                                "view_rule": j,
+                                "secret_rule": secret_rule,
+                                "view_rule": view_rule,
                                 "secret_subgoals": list(gamma),
                                 "view_subgoals": list(delta),
                                 "kept": side,
@@ -268,7 +272,9 @@ def _survives(
     classes: EqualTerms,
     budget: SearchBudget,
 ) -> tuple[str, int, list[int]]:
-    """Return which query keeps its answer although its subgoals are removed, through which rule, and by which subgoals."""
+    """Return which query ("secret" or "view") keeps its answer without its subgoals, the index of the rule that gives
+    it, and the subgoals the rule maps to.
+    """
     for side, union, rule, removed in (("secret", first, query, gamma), ("view", second, shifted, delta)):
         remaining = {
             (atom.relation, classes.apply(atom.terms)): index

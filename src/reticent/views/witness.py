@@ -113,6 +113,9 @@ class _Values:
     """Constants for the classes of a collision. Mutable: values are assigned as classes occur."""
 
     def __init__(self, collision: Collision, queries: Iterable[Query], schema: Schema, book: Codebook) -> None:
+        """Take the values of the model, and record for each of its variables the column and type that a fresh value
+        must have.
+        """
         self._model = collision.model
         self._schema = schema
         self._book = book
@@ -142,7 +145,7 @@ class _Values:
     def database(
         self, query: CodedQuery, gamma: frozenset[int], excluded: tuple[str, tuple[Constant, ...]]
     ) -> Database:
-        """Return the rows of the other subgoals, without the row in question."""
+        """Return the rows of the subgoals outside ``gamma``, without the ``excluded`` row."""
         tables: dict[str, dict[tuple[Constant, ...], None]] = {}
         for index, atom in enumerate(query.atoms):
             row = self.row(atom.terms)
@@ -151,7 +154,7 @@ class _Values:
         return {relation: tuple(rows) for relation, rows in tables.items()}
 
     def _constant(self, code: int) -> Constant:
-        """Return the constant of a code; variables get values that no other one has."""
+        """Return the constant of a code; a variable (a code from 0) gets a value that nothing else has."""
         if code < 0:
             return self._book.constant(code)
         if code not in self._given:

@@ -101,6 +101,7 @@ def _parents_first(relations: Sequence[Relation], schema: Schema) -> list[Relati
     visited: set[str] = set()
 
     def add(relation: Relation) -> None:
+        """Append a table after the tables that it references."""
         if relation.name not in visited:
             visited.add(relation.name)
             for link in parents_of(relation.name, schema):
@@ -144,6 +145,9 @@ class _TrialValues:
     sizes: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        """Collect from the queries the constants that each column is compared with, and table sizes around the
+        constants that counts are compared with.
+        """
         compared: dict[str, list[Constant]] = {}
         counts: list[int] = []
         for node in self.nodes:
@@ -172,8 +176,12 @@ class _TrialValues:
         if column.domain is not None:
             return [*column.domain, *([NULL] if column.nullable else [])]
         compared = self.compared.get(column.name.lower(), ())
-        fills = ["", "x", *(each.value.strip("%") for each in compared if each.kind == "text")]
-        named = [item for each in compared for item in _around(each, column, fills)]
+        fills = [
+            "",
+            "x",
+            *(constant_compared.value.strip("%") for constant_compared in compared if constant_compared.kind == "text"),
+        ]
+        named = [item for constant_compared in compared for item in _around(constant_compared, column, fills)]
         usual = _usual(column, rows)
         # Values that are compared matter most.
         return [*named, *named, *usual, *([NULL] if column.nullable else [])]
@@ -243,7 +251,10 @@ class _WitnessSearch:
         return None
 
     def _tried(self, execute: Callable[..., Any], engine: str, statements: Sequence[str]) -> DatabaseWitness | None:
-        """Try one random database: remove its rows one by one, and record which of them change an answer."""
+        """Return a witness that one random database gives; None if it gives none.
+
+        Removes its rows one by one, and keeps each row that changes an answer for later trials.
+        """
         database = self._database()
         for relation in self.relations:
             fill_table(execute, engine, relation, database.get(relation.name, ()))
@@ -293,7 +304,10 @@ class _WitnessSearch:
         keys = [key.columns for key in self.schema.relation(name).keys]
 
         def meets(other: Row) -> bool:
-            return other == row or any(all(other[c] == row[c] and row[c] != NULL for c in key) for key in keys)
+            """True if a row is equal to ``row``, or has the same key without NULL."""
+            return other == row or any(
+                all(other[column] == row[column] and row[column] != NULL for column in key) for key in keys
+            )
 
         secret_rows, view_rows = (
             [critical_row for table, critical_row in critical_rows if table == name and meets(critical_row)]
@@ -312,7 +326,9 @@ class _WitnessSearch:
         return self.rng.choices(pool, k=self.rng.choice((1, 1, 2)))
 
     def _confirmed(self, name: str, row: Row, view_row: Row) -> DatabaseWitness | None:
-        """Return the witness after another engine confirmed it, if one runs both texts."""
+        """Return the witness that two rows give, if the first engine that can run both texts confirms it; otherwise
+        forget the rows.
+        """
         if any(
             (name, row_of_side) not in critical_rows
             for critical_rows, row_of_side in zip(self.critical, (row, view_row), strict=True)
@@ -356,7 +372,7 @@ class _WitnessSearch:
         return database
 
     def _naming(self, row: Row, relation: Relation, database: Database) -> Row:
-        """Return the row with its references replaced by values of existing rows."""
+        """Return the row with its foreign-key columns set to the values of random existing parents."""
         values = list(row)
         for link in parents_of(relation.name, self.schema):
             parents = database.get(self.schema.relation(link.parent).name, ())

@@ -76,7 +76,11 @@ def _tied(node: exp.Expr, by: type[exp.Connector]) -> list[exp.Expr]:
 
 
 def alternatives(node: exp.Expr, scope: Scope, is_true: bool = True) -> tuple[Alternative, ...]:
-    """Return the ways in which the condition evaluates to ``is_true`` (not to unknown); Unsupported if that is not exact."""
+    """Return conjunctions of atomic conditions of which one holds iff the SQL condition evaluates to ``is_true``
+    (unknown is neither).
+
+    Raises Unsupported if that cannot be expressed exactly.
+    """
     node = node.unnest()
     if isinstance(node, exp.Not):
         return alternatives(node.this, scope, not is_true)
@@ -97,7 +101,9 @@ def alternatives(node: exp.Expr, scope: Scope, is_true: bool = True) -> tuple[Al
 
 
 def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alternative, ...]:
-    """Return the ways in which an SQL comparison is true: both sides are non-NULL, and it holds."""
+    """Return the alternatives (conjunctions of conditions, of which one must hold) under which an SQL comparison is
+    true: both sides are non-NULL, and it holds.
+    """
     left, right = _typed(left, right, scope, operator), _typed(right, left, scope, operator)
     if NULL in (left, right):
         return NEVER
@@ -175,7 +181,11 @@ def _comparison(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternativ
 
 
 def _like(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
-    """Translate LIKE with a prefix, ``'ab%'``, to the texts from ``'ab'`` up to ``'ac'`` by code point; whole texts and ``'%'`` too."""
+    """Translate LIKE with a prefix, ``'ab%'``, to the texts from ``'ab'`` up to ``'ac'`` by code point, and whole texts
+    to equality; ``'%'`` matches every text.
+
+    Other patterns, and columns whose texts are not compared by code point, are unsupported.
+    """
     # The parser's representation of NOT LIKE.
     is_true = is_true != bool(node.args.get("negate"))
     term, pattern = operand(node.this, scope), fold(node.args["expression"].unnest())
@@ -201,11 +211,13 @@ def _like(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...
     if "\ud800" <= following <= "\udfff" or not prefix.isascii():
         raise Unsupported("LIKE in a condition", node, scope.text)
     low, high = Constant("text", prefix), Constant("text", prefix[:-1] + following)
-    at_least, below = TermComparison(low, "<=", term, True), TermComparison(term, "<", high, True)
+    from_prefix, before_following = TermComparison(low, "<=", term, True), TermComparison(term, "<", high, True)
     if is_true:
-        return (Alternative(comparisons=(at_least, below), known=known),)
-    under, beyond = TermComparison(term, "<", low, True), TermComparison(high, "<=", term, True)
-    return tuple(Alternative(comparisons=(comparison_side,), known=known) for comparison_side in (under, beyond))
+        return (Alternative(comparisons=(from_prefix, before_following), known=known),)
+    before_prefix, from_following = TermComparison(term, "<", low, True), TermComparison(high, "<=", term, True)
+    return tuple(
+        Alternative(comparisons=(comparison_side,), known=known) for comparison_side in (before_prefix, from_following)
+    )
 
 
 def _tuple_equal(
@@ -252,7 +264,9 @@ def _in(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
 
 
 def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[Alternative, ...]:
-    """Translate ``x op ANY (subquery)`` and ``x IN (subquery)``: the subquery's subgoals, not counted in the head."""
+    """Translate ``x op ANY (subquery)`` and ``x IN (subquery)``: a row of the subquery must match, but it is not
+    counted in the answer.
+    """
     inner = node.find(exp.Select, exp.SetOperation)
     array = node.find(exp.Array)
     if inner is None and array is not None:
@@ -266,6 +280,7 @@ def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[A
     terms = [operand(side, scope) for side in sides]
 
     def matches(disjunct: Disjunct) -> tuple[Alternative, ...]:
+        """Return the alternatives under which the terms compare with one row of the subquery."""
         if len(disjunct.outputs) != len(terms):
             raise Unsupported("IN with a different number of columns", node, scope.text)
         combined: tuple[Alternative, ...] = (disjunct.when,)

@@ -84,8 +84,10 @@ def postgres_ddl(url: str) -> str:
         ) from None
     parts = [f"CREATE TYPE {quoted(name)} AS ENUM ({', '.join(map(_text, labels))})" for name, labels in enums]
     by_table: dict[tuple[str, str], list[str]] = {}
-    for namespace, table, column, kind, filled, collation, tells_apart, order in tables:
-        line = f"{quoted(column)} {kind}{_collation(collation, tells_apart, order)}{' NOT NULL' if filled else ''}"
+    for namespace, table, column, kind, not_null, collation, is_deterministic, order in tables:
+        line = (
+            f"{quoted(column)} {kind}{_collation(collation, is_deterministic, order)}{' NOT NULL' if not_null else ''}"
+        )
         by_table.setdefault((namespace, table), []).append(line)
     for namespace, table, definition in constraints:
         if (namespace, table) in by_table:
@@ -127,11 +129,13 @@ def duckdb_ddl(path: Path) -> str:
     return ";\n".join([*types, *(text.rstrip().rstrip(";") for (text,) in texts)])
 
 
-def _collation(name: str | None, tells_apart: bool | None, order: str | None) -> str:
-    """Return the DDL for a column's collation: its name if it matters which texts are equal, C if they are sorted by code point."""
+def _collation(name: str | None, is_deterministic: bool | None, order: str | None) -> str:
+    """Return the COLLATE clause of a column: by name if unequal texts may compare equal, C if texts are sorted by code
+    point, else nothing.
+    """
     if name is None:
         return ""
-    if not tells_apart:
+    if not is_deterministic:
         return f' COLLATE "nondeterministic {name}"'
     return ' COLLATE "C"' if order in ("C", "POSIX", "C.UTF-8", "C.utf8") else ""
 

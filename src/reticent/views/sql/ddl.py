@@ -101,7 +101,10 @@ class _Texts:
 
 
 def _collated(dialect: str, collation: str, folding_type: bool) -> _Texts:
-    """Return how a text column is compared. PostgreSQL's own collations differ in order only; those of DuckDB and SQLite also in equality."""
+    """Return how a text column is compared: which texts are equal, and whether their order is that of code points.
+
+    The collations of PostgreSQL itself differ in order only; those of DuckDB and SQLite also in equality.
+    """
     if folding_type or _FOLDING_COLLATION.search(collation) or (dialect in _FOLDING_DIALECTS and not collation):
         return _Texts(True, True, dialect in _BINARY_DIALECTS)
     if _BY_CODE_POINT.search(collation) or (dialect in _BINARY_DIALECTS and not collation):
@@ -434,7 +437,11 @@ class _SchemaReader:
         self.foreign.append((ForeignKey(draft.name, parent, text), tuple(columns), named))
 
     def _placed(self, key: ForeignKey, columns: Sequence[str], named: Sequence[str]) -> ForeignKey:
-        """Return the foreign key with the positions of its columns, if both tables have them."""
+        """Return the foreign key with the positions of its columns in child and parent; unchanged if a table or column
+        is unknown.
+
+        Without ``named`` columns it references the primary key.
+        """
         child, parent = (self.drafts.get(name.lower()) for name in (key.child, key.parent))
         if child is None or parent is None:
             return key
@@ -448,7 +455,10 @@ class _SchemaReader:
 
 
 def _finished(draft: _Draft, notes: list[str], dialect: str) -> Relation:
-    """Return a table under construction as a relation; columns of a primary key are not nullable."""
+    """Return a table under construction as a relation; columns of a primary key are not nullable.
+
+    A CHECK that only restricts one column to a list becomes its domain; the others are added to ``notes``.
+    """
     position_of = {column.name.lower(): position for position, column in enumerate(draft.columns)}
     columns = list(draft.columns)
     for primary, names in draft.keys:
@@ -506,7 +516,9 @@ def _without_larger(keys: list[Key]) -> tuple[Key, ...]:
 
 
 def _narrow(check: exp.Expr, columns: list[SchemaColumn], position_of: dict[str, int]) -> bool:
-    """Use a CHECK that lists values, or a short range of integers, as the column's domain."""
+    """Use a CHECK that lists values, or a short range of integers, as the finite domain of its column; return whether
+    that is all it says.
+    """
     check = check.unnest()
     column = check.this.unnest() if isinstance(check, exp.In | exp.Between | exp.EQ) else None
     if not isinstance(column, exp.Column) or column.name.lower() not in position_of:

@@ -214,6 +214,7 @@ def _dates_as_texts(query: exp.Expr) -> exp.Expr:
     """Convert constant dates and computations on them to ISO text, as SQLite stores dates."""
 
     def convert(node: exp.Expr) -> exp.Expr:
+        """Return a constant date or timestamp as a text literal, and any other node unchanged."""
         if isinstance(node, exp.Cast | exp.Add | exp.Sub | exp.Date | exp.DateAdd | exp.DateSub):
             value = fold(node)
             if value is not None and value.kind in ("date", "timestamp"):

@@ -14,7 +14,9 @@ _ONE_TO_ONE = (exp.Neg, exp.Paren)
 def select_list(
     node: exp.Select, sources: Sources, owner: TranslatorProtocol, outer: RowScope | None
 ) -> tuple[tuple[str, ...], list[list[tuple[Output, ...]]]]:
-    """Return the names of the SELECT list, and for each part and disjunct its outputs."""
+    """Return the column names of a SELECT list, and the outputs of every row, as rows are grouped by union and disjunct
+    in the first of the ``sources``.
+    """
     names: list[str] = []
     pickers: list[exp.Expr] = []
     for expression in node.expressions:
@@ -100,7 +102,9 @@ def _orders_by_more(node: exp.Select) -> bool:
 
 
 def _output(node: exp.Expr, scope: RowScope) -> Output:
-    """Return what an output expression reveals: a constant, a column, a function of columns, or nothing known."""
+    """Return what an output expression can reveal about a row: a constant, a column, a function of columns, or
+    something unknown.
+    """
     node = node.unnest()
     constant_value = None if isinstance(node, exp.Column) else fold(node)
     if constant_value is not None:

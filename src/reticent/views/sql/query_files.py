@@ -87,6 +87,7 @@ def without_templates(text: str, where: str) -> str:
     text = _REFERENCE.sub(lambda match: match["name"].ljust(len(match[0])), text)
 
     def blank(match: re.Match[str]) -> str:
+        """Return blanks for a template without effect on the query. Raises for any other template."""
         inside = match[0]
         if inside.startswith("{#") or re.match(r"\{\{-?\s*config\b", inside):
             return re.sub(r"[^\n]", " ", inside)

@@ -51,6 +51,7 @@ class Alternative:
     known: frozenset[Variable] = frozenset()
 
     def __and__(self, other: Alternative) -> Alternative:
+        """Return the conjunction of two conditions."""
         return Alternative(
             self.atoms + other.atoms,
             self.equal + other.equal,
@@ -69,7 +70,7 @@ def both(left: Iterable[Alternative], right: Iterable[Alternative]) -> tuple[Alt
 
 
 def capped(items: Iterable[Alternative]) -> tuple[Alternative, ...]:
-    """Return the distinct alternatives if there are not too many."""
+    """Return the distinct alternatives. Raises if there are too many."""
     distinct = tuple(dict.fromkeys(items))
     if len(distinct) > CAP:
         raise TooManyAlternatives
@@ -102,7 +103,9 @@ class NamedRows:
 
 
 def product_of(left: NamedRows, right: NamedRows) -> NamedRows:
-    """Return all pairs of rows; the columns of ``right`` follow those of ``left``."""
+    """Return the cross join of two tables; the columns of ``right`` follow those of ``left``. Raises if it has too many
+    alternatives.
+    """
     parts = []
     for first, second in product(left.parts, right.parts):
         if len(first) * len(second) > CAP:
@@ -121,9 +124,9 @@ def product_of(left: NamedRows, right: NamedRows) -> NamedRows:
 def distinct(table: NamedRows, same_select: bool = True) -> NamedRows:
     """Return the distinct rows of a table.
 
-    A computed output f(a,b) is replaced by a and b, which reveal more: PRIVATE stays sound, an overlap proves nothing
-    unless f is injective. Rows of several SELECTs with computed outputs cannot be compared that way; their bags are
-    kept instead, which also reads more.
+    A computed output f(a,b) is replaced by its inputs a and b, which reveal more: a PRIVATE verdict stays sound, a
+    shared row proves nothing unless f is injective. Rows of several SELECTs with computed outputs keep their duplicates
+    instead, which also reveals more.
     """
     if table.opaque:
         return table
@@ -146,7 +149,11 @@ def distinct(table: NamedRows, same_select: bool = True) -> NamedRows:
 
 
 def opaque(table: NamedRows, why: str, *others: NamedRows) -> NamedRows:
-    """Return a table of which only the footprint is known: its rows depend on these parts and on nothing else."""
+    """Return a table of whose rows only this is known: they depend on the rows of ``table`` and ``others``, and on
+    nothing else.
+
+    Its outputs are hidden; ``why`` says what prevents an exact translation.
+    """
     hidden = tuple(Hidden(why) for _ in table.columns)
     parts = tuple(
         tuple(replace(disjunct, outputs=hidden) for disjunct in part)
@@ -158,7 +165,7 @@ def opaque(table: NamedRows, why: str, *others: NamedRows) -> NamedRows:
 
 
 def shown(outputs: Iterable[Output]) -> tuple[Term, ...]:
-    """Return the terms that outputs can reveal."""
+    """Return the variables and constants that outputs can reveal."""
     terms: list[Term] = []
     for item in outputs:
         if isinstance(item, Computed):
@@ -169,7 +176,9 @@ def shown(outputs: Iterable[Output]) -> tuple[Term, ...]:
 
 
 def as_unions(table: NamedRows) -> tuple[Union, ...]:
-    """Return the parts as unions of conjunctive queries whose heads are what is counted; contradictions are dropped."""
+    """Return the table as unions of conjunctive queries whose heads list what determines the answer, duplicates
+    included; contradictory rules are dropped.
+    """
     unions = []
     for part in table.parts:
         rules = [rule for disjunct in part if (rule := resolve(disjunct)) is not None]
@@ -183,6 +192,7 @@ def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
     parent: dict[Term, Term] = {}
 
     def find(term: Term) -> Term:
+        """Return the term by which the equalities seen so far replace this one."""
         while term in parent:
             term = parent[term]
         return term
@@ -213,7 +223,7 @@ def resolve(disjunct: Disjunct) -> ConjunctiveQuery | None:
 
 
 def intersection(left: NamedRows, right: NamedRows) -> NamedRows | None:
-    """Return INTERSECT: pairs of rows with equal outputs, where NULL equals NULL."""
+    """Return INTERSECT as pairs of rows with equal outputs, where NULL equals NULL; None if that is not exact."""
     try:
         both = product_of(left, right)
     except TooManyAlternatives:

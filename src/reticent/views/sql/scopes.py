@@ -57,9 +57,16 @@ class Sources:
     merged: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, alias: str, table: NamedRows, wildcard: bool = False, apart: bool = False) -> Item:
-        """Join one more table to the first piece; ``apart`` starts a nullable piece."""
+        """Join one more table to the first piece (FROM items joined so far) and return its item; ``apart`` starts a
+        piece of its own, as for the optional side of an outer join.
+
+        Tables of which only what they read is known, and joins with too many alternatives, stay out of the first piece
+        too.
+        """
         columns = None if wildcard else table.columns
-        if table.opaque and any(isinstance(o, Hidden) for part in table.parts for d in part for o in d.outputs):
+        if table.opaque and any(
+            isinstance(output, Hidden) for part in table.parts for disjunct in part for output in disjunct.outputs
+        ):
             self.extras.append(table)
             self.reasons += table.inexact
             item = Item(alias, columns, -1, 0)
@@ -88,7 +95,7 @@ class Sources:
         self.supplied = [True] * len(self.pieces)
 
     def promote(self, piece: int) -> None:
-        """Make a piece the one to which further tables are joined."""
+        """Move a piece (a group of joined tables) to the front: further tables are joined to it."""
         order = [piece, *(number for number in range(len(self.pieces)) if number != piece)]
         self.pieces = [self.pieces[number] for number in order]
         self.supplied = [self.supplied[number] for number in order]
@@ -139,7 +146,9 @@ class Sources:
                     yield item, column_index, name
 
     def keep(self, piece: int, chosen: list[list[tuple[Alternative, ...]]]) -> None:
-        """Restrict a piece: for each disjunct of each part, the alternatives under which its rows are kept."""
+        """Restrict a piece (a group of joined tables): ``chosen`` lists, for each disjunct of each union, the
+        conditions under which its rows stay.
+        """
         table = self.pieces[piece]
         parts = []
         for part, of_part in zip(table.parts, chosen, strict=True):
@@ -154,6 +163,9 @@ class Sources:
         self.pieces[piece] = NamedRows(table.columns, tuple(parts), table.inexact, table.opaque)
 
     def _new_piece(self, alias: str, columns: tuple[str, ...] | None, table: NamedRows, supplied: bool) -> Item:
+        """Start a group of joined tables with one table, and return its item; ``supplied`` if an outer join may add
+        rows of NULLs to it.
+        """
         self.dropped = self.dropped or table.opaque
         self.pieces.append(table)
         self.supplied.append(supplied)
@@ -178,7 +190,9 @@ class RowScope:
         self._outer = outer
 
     def column(self, node: exp.Column) -> Output:
-        """Return the output of a column reference; :class:`OtherPiece` if it is in another piece."""
+        """Return what a column reference is in the current row. Raises :class:`OtherPiece` if its table is in another
+        group of joined tables.
+        """
         reference = self._sources.find(node)
         if reference is None:
             if self._outer is not None:
@@ -231,7 +245,12 @@ def filter_by(
     outer: RowScope | None,
     only: set[int] | None = None,
 ) -> str | None:
-    """Attach a condition to the piece that it concerns; otherwise return why that is impossible."""
+    """Restrict the group of joined tables that a condition refers to, and return None; otherwise return why that is
+    impossible.
+
+    ``only`` lists the groups that may be restricted; one that an outer join fills with NULLs may be only if the
+    condition excludes those rows.
+    """
     kind = "a condition across an outer join" if any(sources.supplied) else "a condition on an outer query's columns"
     reason = kind + where(conjunct, sources.text)
     for piece, table in enumerate(sources.pieces):
@@ -265,7 +284,10 @@ def _own(row: Disjunct) -> frozenset[Variable]:
 
 
 def join_conditions(sources: Sources, join: exp.Join, count: int) -> list[exp.Expr]:
-    """Return ON as is; USING and NATURAL as equalities, with their columns shown once."""
+    """Return the conditions of a join: ON as is; USING and NATURAL as equalities, with their columns shown once.
+
+    ``count`` is the number of FROM items before the join.
+    """
     conditions = conjuncts(join.args["on"]) if join.args.get("on") is not None else []
     added = sources.items[count:]
     names = [item.name for item in join.args.get("using") or []]

@@ -56,7 +56,9 @@ def translate(text: str, name: str, schema: Schema, dialect: str = "postgres", s
 
 
 def _shown_by_single(table: NamedRows) -> tuple[Term, ...]:
-    """Return the output of a single SELECT, if it consists of plain columns only."""
+    """Return the output terms of a single SELECT that shows plain columns and constants only; empty for any other
+    query.
+    """
     rows = [row for part in table.parts for row in part]
     if len(rows) != 1 or not all(isinstance(item, Variable | Constant) for item in rows[0].outputs):
         return ()

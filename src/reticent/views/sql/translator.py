@@ -70,7 +70,10 @@ class Translator(TranslatorProtocol):
         return self.query(node, self._nesting, scope)
 
     def query(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> NamedRows:
-        """Return the rows of a query expression."""
+        """Return the rows of a query expression.
+
+        ``environment`` holds the common table expressions in scope, ``outer`` the row of an enclosing query.
+        """
         environment = self._with(node, environment)
         if isinstance(node, exp.Subquery):
             table = self.query(node.this, environment, outer)
@@ -106,7 +109,7 @@ class Translator(TranslatorProtocol):
     def _set_operation(
         self, node: exp.SetOperation, environment: Mapping[str, _Cte], outer: RowScope | None
     ) -> NamedRows:
-        """Translate UNION and INTERSECT exactly; any other set operation by its footprint."""
+        """Translate UNION and INTERSECT exactly; of any other set operation, keep only which rows it reads."""
         left, right = (self.query(side, environment, outer) for side in (node.this, node.expression))
         if left.columns and right.columns and len(left.columns) != len(right.columns):
             raise PolicyError(
@@ -129,6 +132,7 @@ class Translator(TranslatorProtocol):
         return opaque(table, _COARSE) if self._coarse(table) else distinct(table, same_select)
 
     def _coarse(self, table: NamedRows) -> bool:
+        """True if a table shows a column whose equal values may look different, such as 1.0 and 1.00."""
         terms = {term for part in table.parts for row in part for term in shown(row.outputs)}
         return any(
             isinstance(term, Variable) and term in self._columns and self._columns[term].coarse for term in terms
@@ -145,7 +149,7 @@ class Translator(TranslatorProtocol):
     def _limited(
         self, node: exp.Expr, table: NamedRows, environment: Mapping[str, _Cte], outer: RowScope | None
     ) -> NamedRows:
-        """Return the table restricted by LIMIT, OFFSET and ORDER BY; what these read counts as read."""
+        """Return the table restricted by LIMIT, OFFSET and ORDER BY; tables that these clauses read count as read."""
         for clause in ("limit", "offset", "order"):
             argument = node.args.get(clause)
             if argument is None or (clause == "order" and isinstance(node, exp.Select)):
@@ -170,7 +174,11 @@ class Translator(TranslatorProtocol):
             self._nesting = enclosing
 
     def _select(self, node: exp.Select, environment: Mapping[str, _Cte], outer: RowScope | None) -> NamedRows:
-        """Translate a SELECT: FROM, WHERE and outputs; what lies beyond positive SQL makes it a footprint."""
+        """Translate a SELECT: FROM, WHERE and outputs.
+
+        If the block goes beyond positive SQL, only the rows that it may read are kept, including those of its nested
+        queries.
+        """
         sources = self._from(node, environment, outer)
         condition = node.args.get("where")
         for conjunct in conjuncts(condition.this) if condition is not None else []:
@@ -192,7 +200,11 @@ class Translator(TranslatorProtocol):
         outputs: list[list[tuple[Output, ...]]],
         blocking: str | None,
     ) -> NamedRows:
-        """Return the table of a SELECT, or only its footprint if something blocks an exact translation."""
+        """Return the table of a SELECT, or only the rows that it may read if something prevents an exact translation.
+
+        ``outputs`` has one tuple per row, in the order of the joined sources; ``blocking`` is the reason found in the
+        block, if any.
+        """
         if blocking is None and not sources.extras and len(sources.pieces) == 1:
             (piece,) = sources.pieces
             parts = tuple(
@@ -230,6 +242,7 @@ class Translator(TranslatorProtocol):
         return replace(table, parts=(tuple(rows),) if rows else ())
 
     def _group_key(self, item: exp.Expr, node: exp.Select) -> exp.Expr:
+        """Return the expression of a GROUP BY item; a number refers to a position in the SELECT list."""
         if isinstance(item, exp.Literal) and item.is_int and 0 < int(item.this) <= len(node.expressions):
             chosen: exp.Expr = node.expressions[int(item.this) - 1].unalias().unnest()
             return chosen
@@ -322,7 +335,7 @@ class Translator(TranslatorProtocol):
         return self._stored(name, stored)
 
     def _cte(self, name: str, cte: _Cte, node: exp.Table) -> NamedRows:
-        """Return the rows of a common table expression; a recursive one, and VALUES, are opaque."""
+        """Return the rows of a common table expression; of a recursive one, and of VALUES, only which rows it reads."""
         if cte.recursive:
             inner = {**cte.environment, name.lower(): _Cte(exp.Values(), cte.columns, {}, False)}
             table = opaque(self.query(cte.node, inner, None), f"a recursive query{where(node, self._text)}")
@@ -336,7 +349,9 @@ class Translator(TranslatorProtocol):
         return replace(table, columns=(*cte.columns, *table.columns[len(cte.columns) :])) if cte.columns else table
 
     def with_failures(self, table: NamedRows, reasons: Sequence[str]) -> NamedRows:
-        """Return the table with failures: any row of a scanned table may change it, because an error is visible without an answer."""
+        """Return the table; if an expression may fail, as one that any row of a scanned table may change, because an
+        error shows without an answer.
+        """
         if not reasons:
             return table
         self._scans += 1
@@ -369,6 +384,7 @@ class Translator(TranslatorProtocol):
         return self._rows(relation, node.alias_or_name)
 
     def _rows(self, relation: Relation, alias: str) -> NamedRows:
+        """Return all rows of a table, with a new variable for each column."""
         variables = tuple(Variable(f"{alias}.{column.name}#{self._scans}") for column in relation.columns)
         self._columns.update(zip(variables, relation.columns, strict=True))
         row = Disjunct(Alternative(atoms=(Atom(relation.name, variables, alias),)), variables, variables)
@@ -402,12 +418,13 @@ class Translator(TranslatorProtocol):
             sources.promote(max(added))
 
     def _drop(self, sources: Sources, conjunct: exp.Expr, reason: str, outer: RowScope | None) -> None:
+        """Leave a condition out of the translation, note why, and record what its nested queries read."""
         sources.reasons.append(reason)
         sources.dropped = True
         self._footprint_of_subqueries(sources, conjunct, outer)
 
     def _footprint_of_subqueries(self, sources: Sources, node: exp.Expr | None, outer: RowScope | None) -> None:
-        """Record that this query may depend on whatever a nested query reads."""
+        """Add to the sources whatever the queries nested in ``node`` read, because the answer may depend on it."""
         scope = RowScope(self, sources, -2, None, outer)
         for nested in outside_subqueries(node):
             if isinstance(nested, exp.Query):
