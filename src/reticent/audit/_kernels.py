@@ -20,7 +20,10 @@ WORD, WORD_MASK, LONG = np.uint64(32), np.uint64(2**32 - 1), np.uint64(2**32)
 
 @compiled
 def _short_product(long: Any, short: Any, prime: Any) -> Any:
-    """``long * short`` for long < prime and short <= 2^32: the quotient is below 2^33, so its rounding error is below one."""
+    """Return ``long * short`` modulo ``prime``, for long < prime and short <= 2^32.
+
+    The quotient is below 2^33, so its rounding error is below one.
+    """
     quotient = np.uint64(np.float64(long) * np.float64(short) * (1.0 / np.float64(prime)))
     remainder = np.int64(long * short - quotient * prime)
     if remainder < 0:
@@ -45,7 +48,7 @@ def product(first: Any, second: Any, prime: Any) -> Any:
 
 @compiled
 def products(first: Any, second: Any, prime: Any) -> Any:
-    """Return the element-wise products of two arrays."""
+    """Return the element-wise products of two arrays modulo ``prime``."""
     result = np.empty_like(first)
     for i in range(first.size):
         result[i] = product(first[i], second[i], prime)
@@ -60,7 +63,10 @@ def _joined(high: Any, low: Any, prime: Any) -> Any:
 
 @compiled
 def dot(first: Any, second: Any, prime: Any) -> Any:
-    """Return the scalar product of two arrays of numbers below ``prime``."""
+    """Return the scalar product modulo ``prime`` of two arrays of numbers below it.
+
+    Numbers are split into two halves of bits, whose products are summed in 32-bit words so that nothing overflows.
+    """
     low_0, low_1, low_2, high_0, high_1, high_2 = ZERO, ZERO, ZERO, ZERO, ZERO, ZERO
     for i in range(first.size):
         a_0, a_1 = first[i] & MASK, (first[i] >> SHIFT) & MASK
@@ -84,7 +90,9 @@ def _minus(first: Any, second: Any, prime: Any) -> Any:
 
 @compiled
 def solve_row(upper_columns: Any, dense: Any, row: Any, prime: Any) -> Any:
-    """Return l with l U = row, U unit upper triangular; the columns of U that are not ``dense`` are unit vectors."""
+    """Return l with l U = row modulo ``prime``, U unit upper triangular; the columns of U that are not ``dense`` are
+    unit vectors.
+    """
     solution = row.copy()
     for j in range(row.size):
         if dense[j]:
@@ -94,7 +102,9 @@ def solve_row(upper_columns: Any, dense: Any, row: Any, prime: Any) -> Any:
 
 @compiled
 def solve_columns(lower_rows: Any, inverses: Any, columns: Any, prime: Any) -> Any:
-    """Return u with L u = column for every row of ``columns``, L lower triangular with the given inverses of its diagonal."""
+    """Return u with L u = column modulo ``prime`` for every row of ``columns``, L lower triangular with the given
+    inverses of its diagonal.
+    """
     solution = columns.copy()
     for k in range(columns.shape[1]):
         for c in range(columns.shape[0]):
@@ -105,7 +115,7 @@ def solve_columns(lower_rows: Any, inverses: Any, columns: Any, prime: Any) -> A
 
 @compiled
 def solve_combination(lower_columns: Any, inverses: Any, row: Any, prime: Any) -> Any:
-    """x with x L = row."""
+    """Return x with x L = row modulo ``prime``, L lower triangular with the given inverses of its diagonal."""
     solution, size = row.copy(), row.size
     for k in range(size - 1, -1, -1):
         remainder = _minus(solution[k], dot(lower_columns[k, k + 1 : size], solution[k + 1 :], prime), prime)
@@ -115,7 +125,7 @@ def solve_combination(lower_columns: Any, inverses: Any, row: Any, prime: Any) -
 
 @compiled
 def solve_weights(upper_rows: Any, columns: Any, prime: Any) -> Any:
-    """y with U y = column for every row of ``columns``."""
+    """Return y with U y = column modulo ``prime`` for every row of ``columns``, U unit upper triangular."""
     solution, size = columns.copy(), columns.shape[1]
     for k in range(size - 1, -1, -1):
         for c in range(columns.shape[0]):
@@ -134,7 +144,7 @@ def subtract(target: Any, source: Any, factor: Any, prime: Any) -> None:
 
 @compiled
 def some_vanish(first: Any, second: Any, ratio: Any, sizes: Any, prime: Any) -> Any:
-    """True if ``first - ratio * second`` is 0 at some class of one person."""
+    """True if ``first - ratio * second`` is 0 modulo ``prime`` at some class of one person."""
     vanishes = False
     for c in range(sizes.size):
         vanishes |= sizes[c] == 1 and first[c] == product(ratio, second[c], prime)
@@ -143,7 +153,9 @@ def some_vanish(first: Any, second: Any, ratio: Any, sizes: Any, prime: Any) -> 
 
 @compiled
 def spread(vector: Any, plus: Any, minus: Any, weights: Any, factor: Any, prime: Any) -> None:
-    """Add ``factor * weights[k]`` at class ``plus[k]`` and subtract it at ``minus[k]`` (-1: nowhere), for every k."""
+    """Add ``factor * weights[k]`` modulo ``prime`` at class ``plus[k]``, and subtract it at ``minus[k]`` (-1: nowhere),
+    for every k.
+    """
     for k in range(weights.size):
         if weights[k]:
             amount = product(factor, weights[k], prime)
@@ -154,8 +166,8 @@ def spread(vector: Any, plus: Any, minus: Any, weights: Any, factor: Any, prime:
 
 @compiled
 def first_different(coefficient: Any, traces: Any, weights: Any, prime: Any) -> Any:
-    """Return the first class whose coefficient differs from the sum of the weights of its traces' set bits, -1 if there
-    is none.
+    """Return the index of the first class whose coefficient differs, modulo ``prime``, from the sum of the weights of
+    the set bits in its row of ``traces``; -1 if there is none.
 
     Eight bits are added at a time, from a table of all sums of eight weights.
     """

@@ -31,7 +31,9 @@ class NumberedValues:
         return bisect.bisect_left(self._sorted, value)
 
     def add(self, value: Fraction) -> int:
-        """Return the number of ``value``, assigning one if it is new."""
+        """Return the number of ``value``, assigning the next one if it is new; numbers never change, ``rank`` orders
+        them by value.
+        """
         number = self._numbers.get(value)
         if number is not None:
             return number

@@ -41,6 +41,11 @@ class DistinctMaxima:
     """
 
     def __init__(self, n: int) -> None:
+        """Start with all ``n`` people in one predicate without a bound.
+
+        A predicate is a statement about a group of people: their maximum equals a level (``_equal``), or all their
+        values are below it.
+        """
         self._levels = NumberedValues()
         self._predicate: Integers = np.zeros(n, dtype=np.int64)
         self._size: Integers = np.array([n], dtype=np.int64)
@@ -61,7 +66,10 @@ class DistinctMaxima:
         return IMPLIED if trial.consistent.sum() == 1 and trial.consistent[1::2].any() else SAFE
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """Add an answer to the synopsis. One that contradicts earlier answers raises :class:`DataError` and changes nothing."""
+        """Add an answer to the groups of people with a known maximum or upper bound.
+
+        An answer that contradicts earlier ones raises :class:`DataError` and changes nothing.
+        """
         members = query.members
         predicate_of = self._predicate[members]
         inside = np.bincount(predicate_of, minlength=len(self._size))
@@ -87,16 +95,22 @@ class DistinctMaxima:
         self._predicate = np.append(self._predicate, np.zeros(n - self.n, dtype=np.int64))
 
     def _move(self, people: Integers, level: int, *, equal: bool) -> None:
-        """Move people into a predicate of their own."""
+        """Move people into a new predicate: their maximum equals ``level`` if ``equal``, otherwise all their values are
+        below it.
+        """
         if len(people):
-            left = np.bincount(self._predicate[people], minlength=len(self._size))
-            self._size = np.append(self._size - left, len(people))
+            departures = np.bincount(self._predicate[people], minlength=len(self._size))
+            self._size = np.append(self._size - departures, len(people))
             self._bound = np.append(self._bound, level)
             self._equal = np.append(self._equal, equal)
             self._predicate[people] = len(self._size) - 1
 
     def _trial(self, members: Integers) -> Trial:
-        """Return the effect of every candidate answer to a maximum of ``members``: at each bound, and in each gap between bounds."""
+        """Return, for every candidate answer to the maximum of ``members``, whether it is consistent and whether it
+        determines a value.
+
+        Candidates are every upper bound of a member, and every gap between two of them.
+        """
         inside = np.bincount(self._predicate[members], minlength=len(self._size))
         predicates = np.flatnonzero(inside)
         predicates = predicates[np.argsort(self._levels.rank[self._bound[predicates]], kind="stable")]

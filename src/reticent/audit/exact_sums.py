@@ -72,6 +72,7 @@ class ExactSums:
         self._rows[pivot] = scaled
 
     def _reduced(self, row: Row) -> Row:
+        """Return ``row`` with the pivot columns of all earlier rows cleared."""
         for pivot, other in self._rows.items():
             if pivot in row:
                 row = self._without(row, pivot, other)
@@ -83,9 +84,9 @@ class ExactSums:
         factor = row[pivot]
         result = dict(row)
         for column, value in other.items():
-            left = result.get(column, Fraction(0)) - factor * value
-            if left:
-                result[column] = left
+            difference = result.get(column, Fraction(0)) - factor * value
+            if difference:
+                result[column] = difference
             else:
                 result.pop(column, None)
         return result

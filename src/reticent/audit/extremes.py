@@ -40,6 +40,11 @@ class RepeatedMaxima:
     """
 
     def __init__(self, n: int) -> None:
+        """Start with ``n`` people without upper bounds (``_mu``) and without queries.
+
+        For each query: the level of its answer, the number of its extreme people (those whose upper bound equals the
+        answer) and of its rivals (earlier queries with this answer that other values of its people can attain).
+        """
         self._levels = NumberedValues()
         self._mu: Integers = np.full(n, NO_BOUND, dtype=np.int64)
         self._first: Links = np.full(n, _END, dtype=np.int32)
@@ -57,7 +62,10 @@ class RepeatedMaxima:
         return len(self._mu)
 
     def decide(self, query: AggregateQuery) -> Decision:
-        """Deny iff some consistent answer would determine a value; does not change the state."""
+        """Deny iff some consistent answer would determine a value; does not change the state.
+
+        A value is determined when only one person is left whose upper bound equals the answer of a query.
+        """
         members = query.members
         if len(members) == 1:
             return SINGLE
@@ -109,7 +117,10 @@ class RepeatedMaxima:
             self._has_changes = bool(self._owner.max(initial=-1) + 1 < n)
 
     def _is_crowded(self, members: Integers, ranks: Integers, lowest: int) -> bool:
-        """True if an answer equal to earlier ones would leave too few people to attain all of them."""
+        """True if an answer equal to earlier ones would leave too few people to attain all of them.
+
+        Only possible if a person has several values, one of which may attain an earlier answer.
+        """
         rivals = self._possible_rivals(members)
         answers = self._levels.rank[np.array(self._answer, dtype=np.int64)[rivals]]
         for answer, count in zip(*np.unique(answers, return_counts=True), strict=True):

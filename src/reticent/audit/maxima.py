@@ -107,6 +107,7 @@ class MaxAuditor:
             self._maxima.extend(n)
 
     def _expect_nothing(self) -> None:
+        """Raise if the answer of the last allowed query is not recorded yet."""
         if self._awaited is not None:
             raise PolicyError(
                 f"The last {self.function} was allowed and its answer is not recorded yet: call record(members, answer) first."

@@ -52,6 +52,9 @@ class NullSpace:
     """Answered linear queries as two random null vectors over trace classes, modulo a private prime."""
 
     def __init__(self, n: int, *, insecure_seed: int | None = None) -> None:
+        """Start with one class of all people, a random prime, and two random vectors that are null vectors of no query
+        yet.
+        """
         self.traces = Traces(n)
         self._source = RandomWords(insecure_seed)
         self._prime = self._source.prime()
@@ -103,7 +106,10 @@ class NullSpace:
         return self._last
 
     def _judged(self, refinement: Refinement) -> Decision:
-        """Return whether a query is safe, exposes a value or is implied by earlier ones, from how many classes it cuts and from its products with the null space."""
+        """Return whether a query is safe, exposes a value or is implied by earlier ones.
+
+        A query that splits several classes is safe; otherwise its products with the null vectors decide.
+        """
         cuts = refinement.cut_classes
         if cuts > 1:
             return SAFE
@@ -120,7 +126,9 @@ class NullSpace:
         return EXPOSES if vanishing else SAFE
 
     def _forces(self, refinement: Refinement, product: int) -> bool:
-        """True if a one-person part of the only class that is split is 0 in every null vector."""
+        """True if the query would determine a value: it splits one class, and a part of one person is 0 in every null
+        vector.
+        """
         parts = refinement.parts()
         if len(parts) > 2:
             return False
@@ -134,7 +142,11 @@ class NullSpace:
         return (first_size == 1 and value == 0) or (second_size == 1 and value == total)
 
     def _cut(self, refinement: Refinement) -> None:
-        """Split classes, divide their values at random, and correct v.z at two people of a split class."""
+        """Split classes by a query, and keep the vectors null vectors.
+
+        The entry of a split class is divided at random; the product with the query is then made 0 at two parts of one
+        class.
+        """
         class_cut = self.traces.cut(refinement)
         random_values = self._drawn(len(class_cut.new))
         self._vectors = np.concatenate([self._vectors, random_values], axis=1)
@@ -160,7 +172,9 @@ class NullSpace:
         self._pivots.add_cut(self.traces.labels, class_cut, people[0], people[1])
 
     def _eliminate(self, refinement: Refinement, products: list[int]) -> None:
-        """Record a query that splits no class: project along the null vector of a new pivot."""
+        """Record a query that splits no class: subtract from each vector the multiple of a new direction that makes its
+        product with the query 0.
+        """
         coefficient = self.traces.cut(refinement).coefficient
         direction = self._pivots.add_whole(self.traces.labels, coefficient)
         plus, minus = self._pivots.places(self.traces.labels)
@@ -170,7 +184,9 @@ class NullSpace:
             kernels.spread(vector, plus[:-1], minus[:-1], direction.weights, np.uint64(factor), self._modulus)
 
     def _products(self, classes: NDArray[np.int64], coefficients: NDArray[np.int64]) -> list[int]:
-        """Return v.z1 and v.z2 for a query with these coefficients on these classes."""
+        """Return the products, modulo the prime, of the two null vectors with a query that has these coefficients on
+        these classes.
+        """
         vectors = self._vectors[:, classes]
         if (coefficients == 1).all():
             low = (vectors & np.uint64(0xFFFFFFFF)).sum(axis=1).tolist()

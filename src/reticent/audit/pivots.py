@@ -36,7 +36,11 @@ class Spare:
     weights: Words
 
     def follow(self, value: int, pivot: Spare | None, inverse: int, modulus: np.uint64) -> None:
-        """Update the vector so that it remains a null vector after a query with the product ``value`` with it is answered."""
+        """Keep this a null vector after a further query is answered: subtract the multiple of ``pivot`` that makes its
+        product with the query, ``value``, 0.
+
+        ``inverse`` is the inverse, modulo the prime, of the product of the pivot with the query.
+        """
         entry = np.uint64(value * inverse % int(modulus))
         if pivot is not None:
             kernels.subtract(self.weights, pivot.weights, entry, modulus)
@@ -88,7 +92,9 @@ class Pivots:
         self._find(np.zeros(self.rank, dtype=np.uint64), np.zeros(1, dtype=np.int64))
 
     def add_cut(self, labels: Integers, cut: ClassCut, inside: int, outside: int) -> None:
-        """Add a query that splits classes; its pivot is a pair of people from two parts of one of them."""
+        """Add a query that splits classes to the factorisation; its pivot is a pair of people, ``inside`` and
+        ``outside``, from two parts of one class.
+        """
         self._copy_traces(cut)
         step = int(cut.coefficient[labels[inside]] - cut.coefficient[labels[outside]])
         row = kernels.solve_row(self._transposed, self._dense, self._row(labels, cut.coefficient), self._modulus)
@@ -99,7 +105,11 @@ class Pivots:
         self._add_planes(cut.coefficient)
 
     def add_whole(self, labels: Integers, coefficient: Integers) -> Direction:
-        """Add an independent query that splits no class; return a null vector on which it does not vanish, a spare or a new one."""
+        """Add an independent query that splits no class, and return a null vector of the earlier queries with which its
+        product is not 0.
+
+        A prepared null vector ("spare") is used if one serves, otherwise new ones are computed.
+        """
         row = kernels.solve_row(self._transposed, self._dense, self._row(labels, coefficient), self._modulus)
         serving = self._serving(row, labels, coefficient)
         if not serving:
@@ -118,17 +128,19 @@ class Pivots:
         return Direction(int(labels[pivot.person]), pivot.weights, inverse)
 
     def _serving(self, row: Words, labels: Integers, coefficient: Integers) -> list[tuple[Spare, int]]:
-        """Return the spares on which the query does not vanish, with its products. The others are dropped: they are mostly 0."""
+        """Return the prepared null vectors with which the product of the query is not 0, with that product. The others
+        are dropped: they are mostly 0.
+        """
         valued = [(spare, self._value(spare, row, labels, coefficient)) for spare in self._spares]
         return [(spare, value) for spare, value in valued if value]
 
     def _value(self, spare: Spare, row: Words, labels: Integers, coefficient: Integers) -> int:
-        """Return the query's product with a spare."""
+        """Return the product, modulo the prime, of a query with a prepared null vector."""
         spare_coefficient = int(coefficient[labels[spare.person]])
         return (spare_coefficient - int(kernels.dot(row, spare.column, self._modulus))) % self._prime
 
     def _made(self, labels: Integers, classes: list[int]) -> list[Spare]:
-        """Return spares for these classes."""
+        """Return null vectors of the answered queries, one for each of these classes."""
         columns = np.stack([self._column(label) for label in classes])
         columns = kernels.solve_columns(self._factors, self._inverses, columns, self._modulus)
         weights = kernels.solve_weights(self._factors, columns, self._modulus)
@@ -160,7 +172,9 @@ class Pivots:
         return column
 
     def _find(self, row: Words, coefficient: Integers) -> int:
-        """Return a class where the query differs from the combination of answered queries that it equals on the pivots."""
+        """Return the index of a class where the query differs from the combination of answered queries that it equals
+        on the pivots.
+        """
         combination = kernels.solve_combination(self._transposed, self._inverses, row, self._modulus)
         planes = slice(self._planes)
         weights = kernels.products(combination[self._plane_row[planes]], self._plane_weight[planes], self._modulus)

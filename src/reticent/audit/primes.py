@@ -15,7 +15,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 
 def is_prime(number: int) -> bool:
-    """The deterministic Miller-Rabin test, for numbers below 2^81."""
+    """True if a number below 2^81 is prime, by the deterministic Miller-Rabin test."""
     if number < 2:
         return False
     for small in _WITNESSES:

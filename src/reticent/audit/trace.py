@@ -72,66 +72,80 @@ class Traces:
         return len(self.sizes)
 
     def refine(self, query: AggregateQuery) -> Refinement:
-        """Return how ``query`` would split the classes; nothing changes."""
+        """Return how ``query`` would split the classes; nothing changes.
+
+        A class wholly inside with one coefficient stays whole; the members of any other class form one piece per
+        coefficient.
+        """
         touched = self.labels[query.members]
         if query.coefficients is None:
             inside = np.bincount(touched, minlength=self.count)
-            run_class = np.flatnonzero(inside != 0)
-            run_coefficient = np.ones(len(run_class), dtype=np.int64)
-            run_size = inside[run_class]
+            group_class = np.flatnonzero(inside != 0)
+            group_coefficient = np.ones(len(group_class), dtype=np.int64)
+            group_size = inside[group_class]
         else:
-            runs, run_size = np.unique(np.stack([touched, query.coefficients]), axis=1, return_counts=True)
-            run_class, run_coefficient = runs
+            groups, group_size = np.unique(np.stack([touched, query.coefficients]), axis=1, return_counts=True)
+            group_class, group_coefficient = groups
             inside = np.zeros(self.count, dtype=np.int64)
-            np.add.at(inside, run_class, run_size)
-        whole = run_size == self.sizes[run_class]
-        cut = ~whole
-        pieces = run_class[cut]
+            np.add.at(inside, group_class, group_size)
+        whole = group_size == self.sizes[group_class]
+        is_piece = ~whole
+        pieces = group_class[is_piece]
         rest = self.sizes[pieces] - inside[pieces]
         return Refinement(
-            query, run_class[whole], run_coefficient[whole], pieces, run_coefficient[cut], run_size[cut], rest
+            query,
+            group_class[whole],
+            group_coefficient[whole],
+            pieces,
+            group_coefficient[is_piece],
+            group_size[is_piece],
+            rest,
         )
 
     def cut(self, refinement: Refinement) -> ClassCut:
-        """Apply a refinement. The part outside the query keeps the class; if there is none, the first piece does."""
+        """Split the classes by a refinement, and return the new classes, their parents and the coefficient of every
+        class.
+
+        The part outside the query keeps the label of the class; if there is none, its first piece does.
+        """
         query, pieces = refinement.query, refinement.piece_class
         first = np.diff(pieces, prepend=-1) != 0
-        moves = ~(first & (refinement.rest == 0))
-        new = self.count + np.arange(int(moves.sum()))
-        names = pieces.copy()
-        names[moves] = new
+        is_new = ~(first & (refinement.rest == 0))
+        new_labels = self.count + np.arange(int(is_new.sum()))
+        piece_label = pieces.copy()
+        piece_label[is_new] = new_labels
         touched = self.labels[query.members]
         is_cut = np.zeros(self.count, dtype=bool)
         is_cut[pieces] = True
-        movers = is_cut[touched]
+        is_moved = is_cut[touched]
         if query.coefficients is None:
-            name_of = np.empty(self.count, dtype=np.int64)
-            name_of[pieces] = names
-            target = name_of[touched[movers]]
+            label_of_class = np.empty(self.count, dtype=np.int64)
+            label_of_class[pieces] = piece_label
+            target = label_of_class[touched[is_moved]]
         else:
-            target = names[_positions(refinement, touched[movers], query.coefficients[movers])]
-        self.labels[query.members[movers]] = target
-        self.sizes = np.concatenate([self.sizes, refinement.piece_size[moves]])
+            target = piece_label[_positions(refinement, touched[is_moved], query.coefficients[is_moved])]
+        self.labels[query.members[is_moved]] = target
+        self.sizes = np.concatenate([self.sizes, refinement.piece_size[is_new]])
         self.sizes[pieces] = refinement.rest
-        self.sizes[names] = refinement.piece_size
+        self.sizes[piece_label] = refinement.piece_size
         coefficient = np.zeros(self.count, dtype=np.int64)
         coefficient[refinement.whole_class] = refinement.whole_coefficient
-        coefficient[names] = refinement.piece_coefficient
+        coefficient[piece_label] = refinement.piece_coefficient
         if self._untouched is not None and coefficient[self._untouched]:
             self._untouched = None
-        return ClassCut(new, pieces[moves], coefficient)
+        return ClassCut(new_labels, pieces[is_new], coefficient)
 
     def extend(self, n: int) -> int | None:
         """Add people who are in no query; return the class created for them, or None if such a class existed."""
-        added, made = n - self.n, None
+        added, new_class = n - self.n, None
         if not added:
             return None
         if self._untouched is None:
-            made = self._untouched = self.count
+            new_class = self._untouched = self.count
             self.sizes = np.append(self.sizes, 0)
         self.labels = np.append(self.labels, np.full(added, self._untouched))
         self.sizes[self._untouched] += added
-        return made
+        return new_class
 
 
 def _positions(refinement: Refinement, classes: Integers, coefficients: Integers) -> Integers:
@@ -140,6 +154,6 @@ def _positions(refinement: Refinement, classes: Integers, coefficients: Integers
     wanted = np.stack([classes, coefficients])
     _, inverse = np.unique(np.concatenate([keys, wanted], axis=1), axis=1, return_inverse=True)
     inverse = inverse.ravel()
-    place = np.empty(keys.shape[1], dtype=np.int64)
-    place[inverse[: keys.shape[1]]] = np.arange(keys.shape[1])
-    return place[inverse[keys.shape[1] :]]
+    piece_of = np.empty(keys.shape[1], dtype=np.int64)
+    piece_of[inverse[: keys.shape[1]]] = np.arange(keys.shape[1])
+    return piece_of[inverse[keys.shape[1] :]]

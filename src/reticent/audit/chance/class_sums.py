@@ -74,6 +74,7 @@ class UniformSumsOfClasses:
         return size
 
     def drawn(self, size: int, draws: int, rng: np.random.Generator) -> FloatArray:
+        """Return ``draws`` samples of the sum of ``size`` values that are uniform on 0 to 1."""
         total = np.zeros(draws)
         for start in range(0, size, 16):
             total += rng.random((draws, min(16, size - start))).sum(axis=1)
@@ -124,6 +125,7 @@ class ExponentialSumsOfClasses:
         return rng.standard_gamma(size, draws)
 
     def height(self, size: int, sums: FloatArray) -> FloatArray:
+        """Return the density of the sum of ``size`` exponential values of mean 1 at ``sums``, relative to its maximum."""
         peak = size - 1
         with np.errstate(divide="ignore", invalid="ignore"):
             heights = np.exp(peak * np.log(sums / peak) - (sums - peak)) if peak else np.exp(-sums)
@@ -172,14 +174,14 @@ def tolerated_totals(m: int, share: Fraction, factor: Fraction) -> tuple[float, 
 
 def _fullest(m: int, total: float, window: float) -> float:
     """Return the largest posterior of an interval of prior probability ``window`` for one of m values with that sum."""
-    below, above = 0.0, -log(window)
+    lowest_start, highest_start = 0.0, -log(window)
     for _ in range(_HALVINGS):
-        start = (below + above) / 2
+        start = (lowest_start + highest_start) / 2
         end = _end(start, window)
         # The window moves up while the relative density is larger at its upper end.
         rises = end < total and (m - 2) * (log1p(-end / total) - log1p(-start / total)) + end - start > 0
-        below, above = (start, above) if rises else (below, start)
-    return max(_between(m, total, start, _end(start, window)) for start in (below, above))
+        lowest_start, highest_start = (start, highest_start) if rises else (lowest_start, start)
+    return max(_between(m, total, start, _end(start, window)) for start in (lowest_start, highest_start))
 
 
 def _end(start: float, window: float) -> float:

@@ -29,13 +29,13 @@ _HALVINGS = 60
 
 
 def tolerated_shift(variances: FloatArray, game: Game) -> FloatArray:
-    """Return the largest safe |shift| of people with posterior variance ``variances`` (relative to the prior); negative if
-    none is safe.
+    """Return the largest safe |shift| of the posterior mean of people with posterior variance ``variances`` (relative
+    to the prior); negative if none is safe.
 
-    The windows of prior probability 1/beta at both ends have the smallest ratio, because the ratio is log-concave;
-    the end away from the shift decides: ``Phi((z - shift) / sqrt(kept)) >= share / factor``. The greatest ratio belongs
-    to the window around ``shift / (1 - kept)``, where the ratio peaks; it grows with the shift, so bisection finds its
-    limit.
+    The ratio of posterior to prior is log-concave, so of all windows of prior probability 1/beta those at the two ends
+    have the smallest; the end away from the shift decides: ``Phi((z - shift) / sqrt(variance)) >= share / factor``. The
+    greatest ratio belongs to the window around ``shift / (1 - variance)``, where the ratio peaks; it grows with the
+    shift, so bisection finds its limit.
     """
     share, factor = float(game.share), float(game.factor)
     spread = np.sqrt(variances)
@@ -64,8 +64,8 @@ def _peak(shift: FloatArray, variances: FloatArray, share: float) -> FloatArray:
         is_wide = special.ndtr(half - centre) - special.ndtr(-half - centre) >= share
         low, high = np.where(is_wide, low, half), np.where(is_wide, half, high)
     spread = np.sqrt(variances)
-    reach = special.ndtr((centre + high - shift) / spread) - special.ndtr((centre - high - shift) / spread)
-    return np.asarray(np.where(variances < 1, reach, share))
+    probability = special.ndtr((centre + high - shift) / spread) - special.ndtr((centre - high - shift) / spread)
+    return np.asarray(np.where(variances < 1, probability, share))
 
 
 @dataclass

@@ -44,7 +44,11 @@ class MaximumJudge:
     cells: PriorCells | None = None
 
     def safe_range(self, size: float) -> tuple[float, float]:
-        """Return the smallest and largest safe M of ``max(S) = M``, or of ``max(S) < M`` if ``size`` is infinite. Empty if out of order."""
+        """Return the smallest and largest safe M, if it is known that the maximum of ``size`` people is M, or (``size``
+        infinite) that it is below M.
+
+        No M is safe if the first exceeds the second.
+        """
         holder_share = 1 / size
         other_share = 1 - holder_share
         if other_share <= 0:
@@ -56,26 +60,30 @@ class MaximumJudge:
         )
 
     def _by_windows(self, holder_share: float, other_share: float) -> tuple[float, float]:
-        """Return the safe range by windows: those below M have ratio ``other_share / M``, the top one less, and one that ends
-        in M more.
+        """Return the safe range of M if no interval ("window") of prior probability 1/beta may change its probability
+        by more than the allowed factor.
 
-        If 1/beta exceeds M no window fits below M; the largest window then has probability 1 and ratio beta.
+        Windows below M have the ratio ``other_share / M`` of posterior to prior, the top one less, and one that ends in
+        M more. If 1/beta exceeds M no window fits below M; the largest window then has probability 1 and ratio beta.
         """
         window, allowed = float(self.game.share), float(self.game.factor)
-        # Top window: held + rest (M - 1 + window) / M >= window / allowed.
+        # Top window: holder_share + other_share (M - 1 + window) / M >= window / allowed.
         shortage = holder_share + other_share - window / allowed
         top = other_share * (1 - window) / shortage if shortage > 0 else 2.0
         low = max(1 - window, top)
         if window * allowed >= 1:
             return low, min(1.0, max(other_share * allowed, window))
-        # A window ending in M: held + rest * window / M <= window * allowed.
-        spare = window * allowed - holder_share
-        crowd = other_share * window / spare if spare > 0 else 2.0
-        return max(low, window, other_share / allowed, crowd), min(1.0, other_share * allowed)
+        # A window ending in M: holder_share + other_share * window / M <= window * allowed.
+        allowance = window * allowed - holder_share
+        lowest = other_share * window / allowance if allowance > 0 else 2.0
+        return max(low, window, other_share / allowed, lowest), min(1.0, other_share * allowed)
 
     def _by_cells(self, holder_share: float, other_share: float, cells: PriorCells) -> tuple[float, float]:
-        """Return the safe range by cells: those below the top one have ratio ``other_share / M``, the top one ``count (held +
-        rest (1 - (count-1)/(count M)))``.
+        """Return the safe range of M if no cell of the prior may change its probability by more than the allowed
+        factor.
+
+        Cells below the top one have the ratio ``other_share / M`` of posterior to prior, the top one ``count
+        (holder_share + other_share (1 - (count - 1) / (count M)))``.
         """
         count, allowed = cells.count, float(1 + cells.slack)
         low = max((count - 1) / count, other_share / allowed)
@@ -117,7 +125,9 @@ class Synopsis:
         self.n = n
 
     def all_safe(self) -> bool:
-        """True if the answers so far keep everyone safe."""
+        """True if every predicate (group of people with a common maximum or upper bound) is safe after the answers so
+        far.
+        """
         return all(
             self._safe(self.bound[predicate], size, self.equal[predicate])
             for predicate, size in enumerate(self.size)
@@ -128,7 +138,11 @@ class Synopsis:
         return self.judge.allows(bound, size if equal else np.inf)
 
     def chance_below(self, members: IntArray, level: float, *, strictly: bool = False) -> float:
-        """Return the probability that the maximum of ``members`` is at most ``level`` (or below it), given the answers so far."""
+        """Return the probability that the maximum of ``members`` is at most ``level`` (or below it), given the answers
+        so far.
+
+        The predicates (groups of people with a common maximum or upper bound) are independent.
+        """
         predicates, member_counts = np.unique(self.predicate[members], return_counts=True)
         total = 1.0
         for predicate, count in zip(predicates.tolist(), member_counts.tolist(), strict=True):
@@ -153,7 +167,10 @@ class Synopsis:
         return min(1.0, max(0.0, 1 - safe_chance) + MARGIN)
 
     def _above(self, counts: dict[int, int], level: float) -> tuple[int, bool]:
-        """Return how many members have a bound of at least ``level``, and whether the remaining predicates are safe."""
+        """Return how many members have a bound of at least ``level``, and whether their groups stay safe without them.
+
+        ``counts`` gives the number of members in each predicate (group with a common maximum or upper bound).
+        """
         predicates = [predicate for predicate in counts if self.bound[predicate] >= level]
         remaining_sizes = [
             (predicate, self.size[predicate] - counts[predicate]) for predicate in predicates if predicate
@@ -167,7 +184,10 @@ class Synopsis:
         return sum(counts[predicate] for predicate in predicates), remain_safe
 
     def _safe_between(self, members: IntArray, counts: dict[int, int], low: float, high: float) -> float:
-        """Return the probability of a safe maximum strictly between two neighbouring bounds."""
+        """Return the probability of a safe maximum strictly between two neighbouring bounds.
+
+        ``counts`` gives the number of members in each predicate (group with a common maximum or upper bound).
+        """
         free, remain_safe = self._above(counts, high)
         lowest, highest = self.judge.safe_range(free)
         low, high = max(low, lowest + MARGIN), min(high, highest)
@@ -176,7 +196,10 @@ class Synopsis:
         return max(0.0, self.chance_below(members, high, strictly=True) - self.chance_below(members, low))
 
     def _safe_at(self, members: IntArray, counts: dict[int, int], level: float) -> float:
-        """Return the probability that the maximum equals this bound, if that is safe."""
+        """Return the probability that the maximum equals ``level``, a bound of earlier answers; 0 if that is not safe.
+
+        ``counts`` gives the number of members in each predicate (group with a common maximum or upper bound).
+        """
         holders = [predicate for predicate in counts if self.bound[predicate] == level and self.equal[predicate]]
         if not holders:
             return 0.0
@@ -190,21 +213,30 @@ class Synopsis:
         return self.chance_below(members, level) - self.chance_below(members, level, strictly=True)
 
     def remember(self, members: IntArray, answer: Fraction, level: float) -> None:
-        """Add the answer that the maximum is ``answer``, which is ``level`` on the scale of the prior."""
+        """Add the answer that the maximum is ``answer``, which is ``level`` on the scale of the prior.
+
+        Members with a larger bound move to a new predicate (group with a common maximum or upper bound). Raises for an
+        answer that contradicts earlier ones.
+        """
         if not 0 < level <= 1:
             raise DataError(
                 "The recorded answer is outside the support of the prior, so the prior does not fit this column."
             )
         predicate_of = self.predicate[members]
-        equal_predicates = [p for p in set(predicate_of.tolist()) if self.exact_bound[p] == answer and self.equal[p]]
-        higher = np.array([self._exceeds(predicate, answer) for predicate in range(len(self.size))])
-        free = members[higher[predicate_of]]
+        equal_predicates = [
+            group for group in set(predicate_of.tolist()) if self.exact_bound[group] == answer and self.equal[group]
+        ]
+        has_larger_bound = np.array([self._exceeds(predicate, answer) for predicate in range(len(self.size))])
+        free = members[has_larger_bound[predicate_of]]
         equal_bounds = [
-            p for p, bound in enumerate(self.exact_bound) if bound == answer and self.equal[p] and self.size[p]
+            group
+            for group, bound in enumerate(self.exact_bound)
+            if bound == answer and self.equal[group] and self.size[group]
         ]
         member_counts = np.bincount(self.predicate[free], minlength=len(self.size))
         emptied = any(
-            self.equal[p] and self.size[p] and member_counts[p] == self.size[p] for p in range(len(self.size))
+            self.equal[group] and self.size[group] and member_counts[group] == self.size[group]
+            for group in range(len(self.size))
         )
         if emptied or (equal_bounds and not equal_predicates) or not (equal_predicates or len(free)):
             raise DataError(
@@ -221,7 +253,9 @@ class Synopsis:
         return bound is None or bound > answer
 
     def _move(self, people: IntArray, answer: Fraction, level: float, *, equal: bool) -> None:
-        """Move people from their predicates into a new one with this bound."""
+        """Move people from their predicates into a new one: their maximum equals ``answer`` if ``equal``, otherwise all
+        their values are below it.
+        """
         if not len(people):
             return
         for predicate, count in zip(*np.unique(self.predicate[people], return_counts=True), strict=True):
@@ -233,7 +267,7 @@ class Synopsis:
         self.equal.append(equal)
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
-        """Return an exact sample of a data set from the posterior, on the scale of the prior."""
+        """Return an exact sample of all values given the answers so far, on the scale of the prior."""
         values: FloatArray = rng.random(self.n) * np.array(self.bound)[self.predicate]
         for predicate, equal in enumerate(self.equal):
             people = np.flatnonzero(self.predicate == predicate)

@@ -38,13 +38,17 @@ class Tally:
         self.seen = 0
 
     def add(self, points: FloatArray) -> None:
-        """Count one data set per chain."""
+        """Count, for one data set per chain, the cell of the prior that each value belongs to."""
         cell = (self.prior.cumulative(points) * self.cells.count).astype(np.int64)
         self.counts[self._places + np.minimum(cell, self.cells.count - 1)] += 1
         self.seen += 1
 
     def safe(self) -> NDArray[np.bool_]:
-        """Return SAFE for each chain: every share within a factor 1 + lambda~/3 of the prior; compared in integers."""
+        """Return, for each chain, whether every cell of every person got its share of the prior within a factor 1 +
+        lambda~/3 (SAFE).
+
+        Compared in integers.
+        """
         allowed = 1 + self.cells.slack / 3
         scaled = self.counts.reshape(self.chains, -1) * self.cells.count
         lowest = -(-self.seen * allowed.denominator // allowed.numerator)
@@ -53,7 +57,7 @@ class Tally:
 
 
 def safe(prior: Prior, cells: PriorCells, data: FloatArray) -> bool:
-    """Return SAFE from a batch of data sets sampled from the posterior, one per row."""
+    """Return whether data sets sampled from the posterior, one per row, keep every person safe (SAFE)."""
     tally = Tally(prior, cells, 1, data.shape[1])
     for row in data:
         tally.add(row[None, :])

@@ -108,7 +108,11 @@ class OverlappingSums:
         return sizes.astype(np.int64), kinds.T.astype(float)
 
     def _drawn(self, sizes: IntArray, past: FloatArray, count: int, rng: np.random.Generator) -> FloatArray | None:
-        """Return independent samples of the sums of all classes, given the answers so far."""
+        """Return independent samples of the sums of all classes, given the answers so far; None if that takes too long.
+
+        Rejection sampling: free classes are sampled, the sums of the others follow from the answers, and a proposal is
+        accepted with the density of those sums, relative to its maximum.
+        """
         # Large classes are the dependent ones: their densities are wide, so that many samples are accepted.
         dependent = _independent_columns(past * np.sqrt(sizes))
         free = np.setdiff1d(np.arange(len(sizes)), dependent)
@@ -138,8 +142,8 @@ class OverlappingSums:
 
 
 def _most(unsafe_count: int, draws: int, error: float) -> float:
-    """Return the largest probability compatible with ``unsafe_count`` of this many independent samples, up to an error
-    probability. Source: [Clopper1934].
+    """Return the upper confidence bound of a probability, if ``unsafe_count`` of ``draws`` independent samples were
+    unsafe; it fails with probability ``error``. Source: [Clopper1934].
     """
     return float(beta_law.ppf(1 - error, unsafe_count + 1, draws - unsafe_count)) if unsafe_count < draws else 1.0
 

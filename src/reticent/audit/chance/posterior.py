@@ -121,7 +121,9 @@ class DrawnSums:
         )
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """Add an answer to all of them."""
+        """Add an answer to every posterior that can still represent the queries: disjoint groups, overlapping plain
+        sums, the random walk.
+        """
         if self.groups is not None and self.groups.change(query) is None:
             self.groups = None
         if self.groups is not None:

@@ -79,6 +79,7 @@ class ProbabilisticSumAuditor(ChanceAuditor):
         return safe(threshold, risk.how) if risk.chance <= float(threshold) else unsafe(threshold, risk.how)
 
     def _remember(self, query: AggregateQuery, answer: Fraction) -> None:
+        """Record an answer, unless earlier answers imply it."""
         if self._classical.would_answer(query).rule != "implied":
             # The posterior first: it may refuse an answer that the prior excludes, before anything has changed.
             self._posterior.remember(query, answer)

@@ -33,7 +33,11 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 @lru_cache(maxsize=4096)
 def tolerated_deviation(m: int, share: Fraction, factor: Fraction) -> float:
-    """Return the largest safe ``|a - m/2|`` of a group of m with sum a, rounded down; negative if no sum is safe."""
+    """Return the largest safe ``|a - m/2|`` of a group of m uniform values with known sum a, rounded down; negative if
+    no sum is safe.
+
+    Safe: the posterior of an interval of prior probability ``share`` differs from it by at most ``factor``.
+    """
     if m == 1:
         return -1.0
     if _slack(m, 0.0, share, factor) <= 0:

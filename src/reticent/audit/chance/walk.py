@@ -121,21 +121,22 @@ class Walk:
         """Return a sample from the prior's density along each chord, by slice sampling."""
 
         def height(lengths: FloatArray) -> FloatArray:
+            """Return the log-density of the prior at these positions along the chords."""
             return np.asarray(self.prior.log_density(points + lengths[:, None] * moves).sum(axis=1))
 
         level = height(np.zeros(len(points))) + np.log(rng.random(len(points)))
         low, high = self._bracket(height, level, low, -1.0), self._bracket(height, level, high, 1.0)
         lengths = np.zeros(len(points))
-        waiting = np.ones(len(points), dtype=bool)
+        is_pending = np.ones(len(points), dtype=bool)
         for _ in range(_SHRINKINGS):
-            tried = low + (high - low) * rng.random(len(points))
-            good = height(tried) >= level
-            lengths = np.where(waiting & good, tried, lengths)
-            waiting &= ~good
-            if not waiting.any():
+            proposals = low + (high - low) * rng.random(len(points))
+            is_accepted = height(proposals) >= level
+            lengths = np.where(is_pending & is_accepted, proposals, lengths)
+            is_pending &= ~is_accepted
+            if not is_pending.any():
                 break
-            low = np.where(waiting & (tried < 0), tried, low)
-            high = np.where(waiting & (tried >= 0), tried, high)
+            low = np.where(is_pending & (proposals < 0), proposals, low)
+            high = np.where(is_pending & (proposals >= 0), proposals, high)
         return lengths
 
     def _bracket(
@@ -143,9 +144,9 @@ class Walk:
     ) -> FloatArray:
         """Return an end of the chord beyond which the density is below the level; found by doubling if the support is unbounded."""
         quartiles = self.prior.quantile(np.array([0.25, 0.75]))
-        reach = np.where(np.isfinite(end), end, side * float(quartiles[1] - quartiles[0]))
+        distance = np.where(np.isfinite(end), end, side * float(quartiles[1] - quartiles[0]))
         while True:
-            short = ~np.isfinite(end) & (height(np.where(np.isfinite(end), 0.0, reach)) >= level)
-            if not short.any():
-                return reach
-            reach = np.where(short, 2 * reach, reach)
+            too_short = ~np.isfinite(end) & (height(np.where(np.isfinite(end), 0.0, distance)) >= level)
+            if not too_short.any():
+                return distance
+            distance = np.where(too_short, 2 * distance, distance)

@@ -65,7 +65,7 @@ class Box:
         return (low is None or low <= value) and (high is None or value <= high)
 
     def most(self, piece: int, factor: Fraction) -> Bound:
-        """Return the largest ``factor * value`` of a piece, None if unbounded."""
+        """Return the largest ``factor * value`` of a piece within the box; None if unbounded."""
         if not factor:
             return Fraction(0)
         bound = self.upper[piece] if factor > 0 else self.lower[piece]
@@ -100,7 +100,9 @@ class Region:
 
     @classmethod
     def of(cls, log: Log) -> Region:
-        """Return the region of a log."""
+        """Return the constraints that a log puts on its pieces: single people, and sums of people whom the queries
+        treat alike.
+        """
         extremes = bool(log.functions - {"sum"})
         classes = PersonClasses.traced(log.entries, log.n)
         people, head, classes_of_pieces = _pieces(classes, _SINGLES_IF_EXTREMES if extremes else 1)
@@ -124,14 +126,16 @@ class Region:
         return np.unique(self.head)
 
     def fits(self, point: Sequence[Fraction]) -> bool:
-        """True if these values of the pieces fit the log, exactly."""
+        """True if these exact values of the pieces (people, or groups with one sum) satisfy bounds, integrality,
+        maxima, minima and sums.
+        """
         in_box = all(self.box.allows(piece, value) for piece, value in enumerate(point))
         is_integral = not self.integral or all(value.denominator == 1 for value in point)
         holdings_met = all(any(point[piece] == holding.value for piece in holding.pieces) for holding in self.holdings)
         return in_box and is_integral and holdings_met and self.sums(point) == list(self.answers)
 
     def sums(self, point: Sequence[Fraction]) -> list[Fraction]:
-        """Return the sums of the queries over these values."""
+        """Return the sums of the queries over these values of the pieces (people, or groups with one sum)."""
         start, data, columns = self.matrix.indptr, self.matrix.data, self.matrix.indices
         return [
             sum((int(data[k]) * point[columns[k]] for k in range(start[row], start[row + 1])), Fraction(0))
@@ -150,33 +154,38 @@ class Region:
 
 
 def _pieces(classes: PersonClasses, singles: int) -> tuple[tuple[IntArray, ...], IntArray, IntArray]:
-    """Return the people of each piece, the piece of each person's class head, and the class of each piece: up to ``singles`` people of a class are pieces of their own."""
+    """Return the people of each piece, the first piece of each person's class, and the class of each piece.
+
+    Up to ``singles`` people of a class are pieces of their own; the others form one piece.
+    """
     order = np.argsort(classes.of, kind="stable")
     ends = np.cumsum(classes.size)
     people: list[IntArray] = []
-    owners: list[int] = []
-    heads = np.empty(len(classes), dtype=np.int64)
-    for owner, end in enumerate(ends.tolist()):
-        members = order[end - int(classes.size[owner]) : end]
-        heads[owner] = len(people)
+    class_of_piece: list[int] = []
+    first_piece = np.empty(len(classes), dtype=np.int64)
+    for class_index, end in enumerate(ends.tolist()):
+        members = order[end - int(classes.size[class_index]) : end]
+        first_piece[class_index] = len(people)
         parts = [members[k : k + 1] for k in range(min(singles, len(members)))]
         if len(members) > singles:
             parts.append(members[singles:])
         people += parts
-        owners += [owner] * len(parts)
-    return tuple(people), heads[classes.of], np.array(owners, dtype=np.int64)
+        class_of_piece += [class_index] * len(parts)
+    return tuple(people), first_piece[classes.of], np.array(class_of_piece, dtype=np.int64)
 
 
 def _box(log: Log, people: tuple[IntArray, ...]) -> Box:
-    """Return the public bounds, tightened by maxima and minima."""
-    first = {int(members[0]): piece for piece, members in enumerate(people)}
+    """Return the public bounds of every piece (a person, or a group with one sum), tightened by the answers to maxima
+    and minima.
+    """
+    piece_of = {int(members[0]): piece for piece, members in enumerate(people)}
     lower: list[Bound] = [log.lower] * len(people)
     upper: list[Bound] = [log.upper] * len(people)
     for entry in log.entries:
         if entry.query.function == "sum":
             continue
         for person in entry.query.members.tolist():
-            piece = first.get(person)
+            piece = piece_of.get(person)
             if piece is None:
                 continue
             if entry.query.function == "max":

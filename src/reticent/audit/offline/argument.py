@@ -55,7 +55,11 @@ Tree = Leaf | ByHolder | ByValue
 
 
 def proves(region: Region, goal: Goal, tree: Tree, box: Box | None = None) -> bool:
-    """True if the argument proves the goal, checked in fractions alone."""
+    """True if the tree of cases proves the goal within the box, checked in fractions alone.
+
+    A case bounds a piece from below or above, or names who has an extreme value; a leaf closes its case by a weighted
+    sum of queries.
+    """
     box = region.box if box is None else box
     if box.is_empty:
         return True
@@ -75,28 +79,32 @@ def proves(region: Region, goal: Goal, tree: Tree, box: Box | None = None) -> bo
 
 
 def leaf_proves(region: Region, goal: Goal, leaf: Leaf, box: Box) -> bool:
-    """Return whether the weighted sum of queries at a leaf of the proof closes its branch: within the bounds of ``box`` it is impossible, or it bounds the person's value as the goal claims."""
+    """True if the weighted sum of queries at a leaf closes its case: it cannot be reached within the box, or it bounds
+    the person's value as the goal states.
+    """
     coefficients, total = region.combined(leaf.weights)
-    reach = _most(box, coefficients)
-    if reach is not None and reach < total:
+    largest_total = _most(box, coefficients)
+    if largest_total is not None and largest_total < total:
         return True
     bound = upper_bound(region, goal, leaf, box)
     return bound is not None and bound <= goal.value
 
 
 def upper_bound(region: Region, goal: Goal, leaf: Leaf, box: Box) -> Bound:
-    """Return the upper bound of ``sign * piece`` that the leaf proves; None if there is none."""
+    """Return the upper bound of ``sign * piece`` that the weighted queries of the leaf prove within the box; None if
+    there is none.
+    """
     if goal.piece is None:
         return None
     coefficients, total = region.combined(leaf.weights)
-    leftovers = {piece: -factor for piece, factor in coefficients.items()}
-    leftovers[goal.piece] = leftovers.get(goal.piece, Fraction(0)) + goal.sign
-    reach = _most(box, leftovers)
-    return None if reach is None else total + reach
+    rest = {piece: -factor for piece, factor in coefficients.items()}
+    rest[goal.piece] = rest.get(goal.piece, Fraction(0)) + goal.sign
+    largest_rest = _most(box, rest)
+    return None if largest_rest is None else total + largest_rest
 
 
 def _most(box: Box, factors: dict[int, Fraction]) -> Bound:
-    """Return the largest weighted sum in the box, None if unbounded."""
+    """Return the largest weighted sum of the pieces (people, or groups with one sum) in the box; None if unbounded."""
     total = Fraction(0)
     for piece, factor in factors.items():
         largest = box.most(piece, factor)
@@ -121,7 +129,10 @@ class Argument:
     lower: Tree | None = None
 
     def holds(self, log: Log) -> bool:
-        """Check every step again in fractions."""
+        """Return whether the trees prove that the person has ``value``, or, without a person, that no data fit the log.
+
+        Every step is checked again in fractions.
+        """
         region = Region.of(log)
         if self.person is None:
             return proves(region, Goal(), self.upper)

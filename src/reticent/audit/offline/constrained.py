@@ -55,7 +55,9 @@ def check_constrained(log: Log, limit: int, context: Context | None) -> Report:
         elif isinstance(verdict, Argument):
             exposed[person] = verdict.value
             proofs[person] = Argument(person, verdict.value, verdict.upper, verdict.lower)
-    intervals = {person: (ends[p][0], ends[p][1]) for person, p in enumerate(region.head.tolist()) if p in ends}
+    intervals = {
+        person: (ends[head][0], ends[head][1]) for person, head in enumerate(region.head.tolist()) if head in ends
+    }
     return Report(log, _METHOD, exposed=exposed, certificate=proofs, undecided=tuple(undecided), intervals=intervals)
 
 
@@ -70,7 +72,9 @@ _Ends = tuple[Bound, Bound, Leaf | None, Leaf | None]
 
 
 def _intervals(search: RegionSearch) -> dict[int, _Ends]:
-    """Return proved lower and upper bounds of every head piece, with the weights that prove them."""
+    """Return proved lower and upper bounds of the first piece of every class, with the weights that prove them, as far
+    as the limit of programs allows.
+    """
     ends = {}
     for piece in map(int, search.region.heads):
         if search.solved + 2 * search.price > search.limit:
@@ -82,7 +86,9 @@ def _intervals(search: RegionSearch) -> dict[int, _Ends]:
 
 
 def _verdict(search: RegionSearch, piece: int, ends: _Ends | None) -> Argument | bool | None:
-    """Return the proof that the piece has only one value, True if two points differ in it, None if neither was found."""
+    """Return the proof that the piece (a person, or a group with one sum) has only one value, True if two possible
+    points differ in it, None if neither was found.
+    """
     value = search.points[0][piece]
     if any(point[piece] != value for point in search.points):
         return True

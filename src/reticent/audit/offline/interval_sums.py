@@ -50,7 +50,11 @@ class _Graph:
 
     @classmethod
     def of(cls, log: Log) -> _Graph:
-        """Return the graph of a log of sums over intervals; its nodes are the ends of the intervals."""
+        """Return the difference constraints of a log of sums over intervals, as a graph.
+
+        Its nodes are the sums of the first people up to each end of an interval; an edge states that the node at its
+        head exceeds that at its tail by at most its length.
+        """
         starts = np.array([int(entry.query.members[0]) for entry in log.entries], dtype=np.int64)
         stops = np.array([int(entry.query.members[-1]) + 1 for entry in log.entries], dtype=np.int64)
         ends = np.unique(np.concatenate([starts, stops, [0, log.n]]))
@@ -127,7 +131,7 @@ class _Graph:
         return tuple((row, weight) for row, weight in sorted(total.items()) if weight)
 
     def walk(self, start: int, end: int, before: IntArray) -> list[int]:
-        """Return the edges of the shortest path."""
+        """Return the edges of the shortest path; ``before`` gives the predecessor of each end, for each start."""
         edges = []
         while end != start:
             previous = int(before[start, end])

@@ -36,7 +36,7 @@ def random_prime() -> int:
 
 
 def multiply(left: IntArray, right: IntArray, prime: int) -> IntArray:
-    """The matrix product modulo a 31-bit prime; halves of 16 bits keep every partial sum exact in a double."""
+    """Return the matrix product modulo a 31-bit prime; halves of 16 bits keep every partial sum exact in a double."""
     high, low = (left >> 16).astype(float), (left & 0xFFFF).astype(float)
     above, below = (right >> 16).astype(float), (right & 0xFFFF).astype(float)
     top = (high @ above).astype(np.int64) % prime
@@ -111,7 +111,7 @@ class Basis:
 
     @classmethod
     def of(cls, matrix: sparse.csr_array) -> Basis:
-        """Find the independent rows."""
+        """Find the independent rows of a matrix, modulo a private random prime."""
         prime = random_prime()
         _, _, independent = reduce_rows(_gram(matrix, prime), prime)
         return cls(matrix, tuple(independent), prime)
@@ -151,6 +151,9 @@ class Basis:
 
     @cached_property
     def _reduced(self) -> tuple[IntArray, list[int]]:
+        """Return the reduced rows of the Gram matrix beside the identity, modulo the prime, and their pivot columns;
+        computed once.
+        """
         gram = _gram(self.rows, self.prime)
         reduced, pivots, _ = reduce_rows(np.hstack([gram, np.eye(self.rank, dtype=np.int64)]), self.prime)
         row_indices = [index for index, pivot in enumerate(pivots) if pivot < self.rank]
@@ -173,7 +176,10 @@ class Basis:
         return result
 
     def solve(self, right: NDArray[Any]) -> tuple[BigArray, int]:
-        """Integers ``w`` and a positive ``d`` with ``rows rows^T w = d * right``, exactly."""
+        """Return integers ``w`` and a positive integer ``d`` with ``rows rows^T w = d * right``, exactly.
+
+        Dixon's p-adic lifting: digits of the solution are added until a rational reconstruction of it passes the test.
+        """
         residual = right.astype(object)
         value = np.zeros(self.rank, dtype=object)
         modulus, steps, attempt = 1, 0, 1
@@ -194,7 +200,7 @@ class Basis:
 
 
 def _gram(matrix: sparse.csr_array, prime: int) -> IntArray:
-    """``matrix matrix^T`` modulo the prime."""
+    """Return ``matrix matrix^T`` modulo the prime."""
     weight = int(np.abs(matrix.data).max(initial=0))
     if weight**2 * matrix.shape[1] < 2**53:
         return _small_gram(matrix).astype(np.int64) % prime

@@ -49,7 +49,9 @@ class RegionSearch:
         return 1 + int(self.region.matrix.nnz) // 5_000
 
     def beyond(self, goal: Goal) -> Point | Tree | None:
-        """Return a point that violates the goal, an argument for the goal, or None if the limit was reached."""
+        """Return a possible point that violates the goal (``sign * piece`` is at most a value), a proof of the goal, or
+        None if the limit was reached.
+        """
         if self.region.integral:
             witness = self._whole_witness(goal)
             if witness is not None:
@@ -101,6 +103,9 @@ class RegionSearch:
         return self._branch(goal, box, point)
 
     def _proved(self, goal: Goal, box: Box, duals: FloatArray | None) -> Leaf | None:
+        """Return the first rounding of the dual weights that proves the goal in the box, in fractions; None if none
+        does.
+        """
         if duals is None:
             return None
         leaves = (Leaf(weights) for weights in _rounded(duals))
@@ -130,7 +135,9 @@ class RegionSearch:
         return exact if beyond else None
 
     def _all(self, goal: Goal, boxes: list[Box]) -> list[Tree] | Point | None:
-        """Return an argument for every case, or a point in one of them, or None."""
+        """Return a proof for every box, or a point in one of them that violates the goal, or None if a box stays
+        undecided.
+        """
         trees: list[Tree] = []
         undecided = False
         for box in boxes:
@@ -144,7 +151,9 @@ class RegionSearch:
         return None if undecided else trees
 
     def _unheld(self, box: Box, point: FloatArray) -> int | None:
-        """Return the extreme that no one attains in the relaxed solution, with the fewest candidates."""
+        """Return the index of a maximum or minimum that no one attains in the relaxed solution, the one with the fewest
+        candidates; None if all are attained.
+        """
         open_holdings = []
         for index, holding in enumerate(self.region.holdings):
             value = float(holding.value)
@@ -283,7 +292,7 @@ def _solve(region: Region, values: list[Fraction | None], guess: FloatArray) -> 
 
 
 def _rounded(duals: FloatArray) -> list[tuple[tuple[int, Fraction], ...]]:
-    """Yield the dual weights as increasingly fine fractions, zero weights first: often the bounds alone prove the goal."""
+    """Return the dual weights as increasingly fine fractions, no weights first: often the bounds alone prove the goal."""
     candidates: list[tuple[tuple[int, Fraction], ...]] = [()]
     for denominator in _DENOMINATORS:
         rounded = [(row, Fraction(float(weight)).limit_denominator(denominator)) for row, weight in enumerate(duals)]
@@ -292,6 +301,7 @@ def _rounded(duals: FloatArray) -> list[tuple[tuple[int, Fraction], ...]]:
 
 
 def _limits(box: Box) -> list[tuple[float, float]]:
+    """Return the bounds of every piece as floating-point numbers, infinite where there are none."""
     return [
         (-np.inf if low is None else float(low), np.inf if high is None else float(high))
         for low, high in zip(box.lower, box.upper, strict=True)

@@ -32,7 +32,9 @@ class _Holders:
 
     @classmethod
     def of(cls, log: Log) -> _Holders:
-        """Return the holders of a log of maxima, or of minima with negated answers."""
+        """Return, for a log of maxima (or of minima, with negated answers), the rank of the smallest answer that bounds
+        each person, and the query that gives it.
+        """
         sign = 1 if log.functions == {"max"} else -1
         answers = sorted({sign * entry.answer for entry in log.entries})
         rank = {answer: index for index, answer in enumerate(answers)}
@@ -51,7 +53,10 @@ class _Holders:
         return candidates
 
     def proof(self, index: int, holder: int | None, elsewhere: list[tuple[int, tuple[int, ...]]]) -> SoleHolder:
-        """Return why only ``holder`` is left; ``elsewhere`` are those excluded by a query with the same answer."""
+        """Return the proof that ``holder`` alone can attain the answer of a query (None: that no one can).
+
+        ``elsewhere`` lists, by query with the same answer, the people whom that query excludes.
+        """
         entry = self.log.entries[index]
         excluded_elsewhere = {holder, *(person for _, people in elsewhere for person in people)}
         below: dict[int, list[int]] = {}

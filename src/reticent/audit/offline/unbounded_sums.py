@@ -129,9 +129,15 @@ class SumSystem:
         if self.explicit:
             pending = np.flatnonzero(single & (self._first_null == 0))
             while len(pending):
-                proofs |= {int(c): proof for c in pending if (proof := self.combination(int(c))) is not None}
+                proofs |= {
+                    int(class_index): proof
+                    for class_index in pending
+                    if (proof := self.combination(int(class_index))) is not None
+                }
                 # A hidden person may be 0 in a random null vector by chance: another vector shows it.
-                unproved = np.array([c for c in pending if int(c) not in proofs], dtype=np.int64)
+                unproved = np.array(
+                    [class_index for class_index in pending if int(class_index) not in proofs], dtype=np.int64
+                )
                 pending = unproved[self.null_vector()[unproved] == 0] if len(unproved) else unproved
         else:
             still = (self._first_null == 0) | (self.null_vector_modulo(self.basis) == 0)

@@ -187,6 +187,7 @@ class ColumnAudit:
         return extreme_auditor
 
     def _extend(self, auditor: Auditor) -> None:
+        """Grow an auditor to the current variables; maxima also need to know the owner of each."""
         if isinstance(auditor, MaxAuditor):
             auditor.extend(len(self._owners), self._owners)
         else:

@@ -50,8 +50,8 @@ def _changes(column: ProtectedColumn, family: str | None) -> str:
     """Return what happens to the guarantee of a column when values change, in sentences."""
     if column.changes == "unknown":
         return "A changed value counts as a new number: it is assumed that no one knows how values change, such as a raise for all staff."
-    left = "no further query is answered" if column.noise is None else "no further query is answered exactly"
-    stops = f"Once a value that was part of an answer changes, {left} until it is restored: users may know by how much it changed."
+    consequence = "no further query is answered" if column.noise is None else "no further query is answered exactly"
+    stops = f"Once a value that was part of an answer changes, {consequence} until it is restored: users may know by how much it changed."
     if column.changes == "any" or column.chance is not None or family in ("max", "min"):
         return stops
     goes_on = "also hold for users who know by how much values changed, or that all changed by one percentage: all values of a person count as one. They do not hold for users who know the percentage by which single values changed (changes = 'any')."

@@ -201,6 +201,7 @@ class PostgresDatabase:
         return self._connection
 
     def _fetch(self, statement: sql.Composed | sql.SQL, parameters: Any = ()) -> list[Any]:
+        """Execute a statement with bound parameters, record its text, and return all rows."""
         self.statements.append(statement.as_string(self._open))
         # With bound parameters, a percent sign in a name would be read as a placeholder.
         fetched: list[Any] = self._open.execute(self._escaped(statement), parameters).fetchall()
@@ -218,6 +219,7 @@ class PostgresDatabase:
         return part
 
     def _table(self) -> sql.Identifier:
+        """Return the table as an SQL identifier with its schema."""
         from psycopg import sql
 
         schema, name = self._place()

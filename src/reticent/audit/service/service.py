@@ -280,7 +280,9 @@ class AuditService:
         return entry.function != "sum" or self.settings.sensitive[entry.column].chance is not None
 
     def _cells(self, statement: Statement) -> list[_Cell]:
-        """Return the row sets, from public columns alone, in the order of their public values."""
+        """Return the rows that a statement selects, split by its GROUP BY columns, from public columns alone; in the
+        order of the public values.
+        """
         public = self._people.public
         rows = np.arange(len(next(iter(self._people.variables.values()))))
         if statement.condition is not None:
@@ -504,6 +506,7 @@ def unpacked(entry: AuditEntry) -> NDArray[np.int64]:
 
 
 def _verdict(column: str, query: AggregateQuery, decision: Decision, function: str) -> AuditVerdict:
+    """Return the record of a decision; its members are stored only if the query is answered."""
     members = pack(query.members) if decision.answer else None
     return AuditVerdict(
         column, function, query.identity, len(query), decision.answer, decision.rule, decision.reason, members
@@ -511,6 +514,9 @@ def _verdict(column: str, query: AggregateQuery, decision: Decision, function: s
 
 
 def _answered(aggregate: Aggregate, entry: AuditEntry) -> CellAnswer:
+    """Return the answer that a recorded decision gives; an average is the recorded sum divided by the number of
+    members.
+    """
     value = entry.answer
     if value is not None and aggregate.function == "avg":
         value /= entry.size

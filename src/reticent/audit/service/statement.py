@@ -264,7 +264,7 @@ class _StatementReader:
         if not isinstance(node.this, exp.Column) or node.this.name not in self.settings.sensitive:
             raise self.fault(f"{form}.", node)
         low, high, number = (
-            self.number(node.args.get(each), form) for each in ("min_value", "max_value", "num_buckets")
+            self.number(node.args.get(argument), form) for argument in ("min_value", "max_value", "num_buckets")
         )
         if low >= high or number.denominator != 1 or not 1 <= number <= MOST_BUCKETS:
             raise self.fault(f"{form}; at most {MOST_BUCKETS} buckets.", node)
@@ -383,7 +383,7 @@ class _StatementReader:
                 f"a noisy count is about the values of one protected column. Combine conditions on it with those on public columns by AND, not by OR; here they name {', '.join(sorted(names))} together.",
                 node,
             )
-        public, protected = (self.all_of(parts[each]) for each in (False, True))
+        public, protected = (self.all_of(parts[is_protected]) for is_protected in (False, True))
         return public, ValueCells(names.pop(), protected)
 
     def all_of(self, parts: Sequence[Condition]) -> Condition | None:
