@@ -52,7 +52,7 @@ class _Side:
         return self.any_of(self.pieces.values.is_null().to_numpy())
 
     def any_of(self, is_chosen: Mask) -> Mask:
-        """Mask of regions whose label contains one of some pieces."""
+        """Mask of regions whose label contains one of the chosen pieces (values on which the condition is constant)."""
         prefix_counts = starts_of(is_chosen[self.pieces.members])
         contains: Mask = (prefix_counts[self.begins[1:]] > prefix_counts[self.begins[:-1]])[self.labels]
         return contains
@@ -90,7 +90,7 @@ class _Side:
         return _exactly(self.kind.place(label_values.min())), _exactly(self.kind.place(label_values.max())), True, True
 
     def sampled(self, count: int) -> Pieces:
-        """At most ``count`` evenly spread values of every label that occurs."""
+        """Return pieces of at most ``count`` evenly spread values for every label that occurs."""
         if self.pieces.complete and np.diff(self.begins).max(initial=0) <= count:
             return self.pieces
         measured = np.zeros(len(self.pieces.measured), dtype=bool)
@@ -116,7 +116,9 @@ class _Side:
 
 
 def bounded(node: Node, regions: LabelProducts) -> Covers:
-    """Decide every region as far as the ends of its labels allow, and sample its share."""
+    """Decide every region (a label in each column) as far as the ends of its labels allow, and sample the share of it
+    that satisfies the condition.
+    """
     names = scope(node)
     ids, firsts = regions.distinct(names)
     sides = {
@@ -141,7 +143,9 @@ def without_columns(node: Node) -> bool:
 
 
 def _decide(node: Node, sides: Mapping[str, _Side], count: int) -> tuple[Mask, Mask]:
-    """For every region whether a node may be true somewhere in it, and whether it must be true everywhere."""
+    """Return masks of the regions in which a condition may be true of some value, and of those in which it must be true
+    of all.
+    """
     if isinstance(node, And | Or):
         decided = [_decide(part, sides, count) for part in node.parts]
         gather = np.logical_and if isinstance(node, And) else np.logical_or
@@ -163,7 +167,7 @@ def _decide(node: Node, sides: Mapping[str, _Side], count: int) -> tuple[Mask, M
 
 
 def _form(node: Comparison, sides: Mapping[str, _Side]) -> LinearForm | None:
-    """The comparison as ``form operator 0``, with days and timestamps as coordinates; None for text."""
+    """Return the comparison as a linear form compared with 0, with days and timestamps as coordinates; None for text."""
     kinds = {side.kind for side in sides.values()}
     if all(kind.is_numeric for kind in kinds):
         return difference(node.left, node.right)
@@ -173,7 +177,9 @@ def _form(node: Comparison, sides: Mapping[str, _Side]) -> LinearForm | None:
 
 
 def _compared(form: LinearForm, operator: Operator, sides: Mapping[str, _Side], count: int) -> tuple[Mask, Mask]:
-    """``form operator 0`` for every region: in floating point if far from zero, exact if near."""
+    """Return masks of the regions in which ``form operator 0`` may be true, and must be: in floating point if far from
+    zero, exact if near.
+    """
     low, high = np.full(count, float(form.constant)), np.full(count, float(form.constant))
     scale = np.abs(low)
     low_closed, high_closed = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
@@ -214,7 +220,10 @@ def _exactly_against_zero(
 def _against_zero(
     operator: Operator, low: NDArray[np.float64], high: NDArray[np.float64], low_closed: Mask, high_closed: Mask
 ) -> tuple[Mask, Mask]:
-    """Whether some value between two ends may satisfy a comparison with zero, and whether all must."""
+    """Return whether some value between two ends may satisfy a comparison with zero, and whether all must.
+
+    A closed end belongs to the values.
+    """
     reaches_down = (low < 0) | ((low == 0) & low_closed)
     reaches_up = (high > 0) | ((high == 0) & high_closed)
     below = (high < 0) | ((high == 0) & ~high_closed)

@@ -45,7 +45,9 @@ class Condition:
         return condition if isinstance(condition, Condition) else cls.parse(condition)
 
     def within(self, rows: pl.DataFrame) -> Condition:
-        """The condition, restricted to rows that agree with some row of a public table in all its columns; rows with nulls agree with none."""
+        """Return the condition restricted to rows that agree with some row of a public table in all its columns; rows
+        with nulls agree with none.
+        """
         listed = rows.unique(maintain_order=True).drop_nulls()
         if not rows.columns:
             raise DataError("A table without columns cannot restrict a condition.")
@@ -108,7 +110,7 @@ class Condition:
         meanings: Mapping[str, Sequence[Meaning]],
         domains: Mapping[str, Domain] | None = None,
     ) -> Covers:
-        """The part of each of many regions that satisfies the condition.
+        """Return the part of each of many regions (one label per column) that satisfies the condition.
 
         Region ``i`` has in column ``c`` the label whose meaning is ``meanings[c][codes[c][i]]``. ``domains`` is public
         knowledge of the columns' values; for a column without one the domain is guessed from its meanings. A column
@@ -124,7 +126,9 @@ class Condition:
         return covers(self.node, cut_regions(self.node, meanings, codes, all_domains, count))
 
     def cover(self, cells: Mapping[str, Meaning], domains: Mapping[str, Domain] | None = None) -> Coverage:
-        """The part of one region, given by the meaning of its label in every column, that satisfies the condition."""
+        """Return the part of one region, given by the meaning of its label in every column, that satisfies the
+        condition.
+        """
         first_code = np.zeros(1, dtype=np.int64)
         return self.covers(
             dict.fromkeys(cells, first_code), {name: [meaning] for name, meaning in cells.items()}, domains

@@ -53,7 +53,8 @@ def cut_regions(
     domains: Mapping[str, Domain],
     count: int,
 ) -> LabelProducts:
-    """Regions whose labels are split where the node splits them, in the columns of the node.
+    """Return the regions with the labels of the columns in ``node`` split into pieces: sets of values on which the
+    condition is constant.
 
     A column without meanings is published unchanged: its code is the index of its leaf.
     """
@@ -74,7 +75,10 @@ def covers(node: Node, regions: LabelProducts) -> Covers:
 
 
 def _covers(node: Node, regions: LabelProducts) -> Covers:
-    """Return which label combinations a condition covers; parts of a conjunction or disjunction without common columns are judged separately."""
+    """Return the part of every region (one label per column) that satisfies a condition.
+
+    Parts of a conjunction or disjunction without common columns are judged separately.
+    """
     if isinstance(node, And | Or):
         components = list(_independent(node.parts))
         if len(components) > 1:
@@ -105,7 +109,9 @@ def _independent(parts: Sequence[Node]) -> Iterator[tuple[Node, ...]]:
 
 
 def _all_of(covers: Sequence[Covers]) -> Covers:
-    """Return the cover of a conjunction of independent conditions: shares are multiplied."""
+    """Return the parts of the regions that satisfy a conjunction of conditions without common columns: shares are
+    multiplied.
+    """
     possible = np.logical_and.reduce([cover.possible for cover in covers])
     certain = np.logical_and.reduce([cover.certain for cover in covers])
     share = np.prod([cover.share for cover in covers], axis=0)
@@ -114,7 +120,9 @@ def _all_of(covers: Sequence[Covers]) -> Covers:
 
 
 def _any_of(covers: Sequence[Covers]) -> Covers:
-    """Return the cover of a disjunction of independent conditions: shares of the complements are multiplied."""
+    """Return the parts of the regions that satisfy a disjunction of conditions without common columns: shares of the
+    complements are multiplied.
+    """
     possible = np.logical_or.reduce([cover.possible for cover in covers])
     certain = np.logical_or.reduce([cover.certain for cover in covers])
     share = 1 - np.prod([1 - cover.share for cover in covers], axis=0)
@@ -123,7 +131,11 @@ def _any_of(covers: Sequence[Covers]) -> Covers:
 
 
 def _connected(node: Node, regions: LabelProducts) -> Covers:
-    """Decide a part whose columns are connected, over the product of the classes of their pieces."""
+    """Return the part of every region that satisfies a condition whose columns cannot be judged separately.
+
+    By a table over the classes of values that the condition distinguishes, by enumeration, or, if both are too large,
+    by bounds.
+    """
     names = scope(node)
     if not names:
         constant_mask = np.full(regions.count, without_columns(node))
@@ -147,7 +159,7 @@ def _behind_functions(node: Node) -> set[str]:
 
 
 def _literals(node: Node) -> Iterator[Node]:
-    """The atoms of a node in negation normal form, each with its ``not``."""
+    """Yield the atoms of a condition in negation normal form, each with its ``not``."""
     if isinstance(node, And | Or):
         for part in node.parts:
             yield from _literals(part)
@@ -159,13 +171,17 @@ Classes = tuple[NDArray[np.int64], int]
 
 
 def _classes(node: Node, name: str, pieces: Pieces, crossing: bool) -> Classes:
-    """Class ids of pieces: pieces that no literal distinguishes share an id."""
+    """Return a class id for every piece (value on which the condition is constant), and the number of classes: pieces
+    that no literal of this column alone distinguishes share one.
+
+    If the column is compared with others (``crossing``), each piece is a class.
+    """
     size = len(pieces.values)
     if crossing:
         return np.arange(size), size
     own_literals = dict.fromkeys(literal for literal in _literals(node) if scope(literal) == (name,))
-    signature = [_true_for(literal, {name: pieces.values}).astype(np.int64) for literal in own_literals]
-    ids, count = number(*pack(signature, [2] * len(signature), size))
+    truth_columns = [_true_for(literal, {name: pieces.values}).astype(np.int64) for literal in own_literals]
+    ids, count = number(*pack(truth_columns, [2] * len(truth_columns), size))
     return ids.astype(np.int64), count
 
 
@@ -175,7 +191,7 @@ def _true_for(literal: Node, columns: Mapping[str, pl.Series]) -> NDArray[np.boo
 
 
 def _table(node: Node, classes: Mapping[str, Classes], regions: LabelProducts) -> NDArray[np.bool_]:
-    """The truth of the node for every combination of classes, one axis per column."""
+    """Return the truth of a condition for every combination of classes of values, one axis per column."""
     names = list(classes)
     values = {}
     for name, (ids, count) in classes.items():
@@ -184,6 +200,7 @@ def _table(node: Node, classes: Mapping[str, Classes], regions: LabelProducts) -
         values[name] = regions.pieces[name].values.gather(firsts)
 
     def fill(part: Node) -> NDArray[np.bool_]:
+        """Return the truth of a part, with an axis of length 1 for each column that it does not involve."""
         if isinstance(part, And | Or):
             return reduce(np.logical_and if isinstance(part, And) else np.logical_or, map(fill, part.parts))
         involved = [name for name in names if name in scope(part)]
@@ -201,7 +218,11 @@ def _table(node: Node, classes: Mapping[str, Classes], regions: LabelProducts) -
 def _by_table(
     table: NDArray[np.bool_], names: Sequence[str], classes: Mapping[str, Classes], regions: LabelProducts
 ) -> Covers:
-    """Sum the table over the pieces of every region; regions with equal labels are summed once."""
+    """Return the parts of all regions that satisfy a condition, from its truth ``table``: weights and numbers of values
+    are summed over the labels of each region.
+
+    Regions with equal labels are summed once.
+    """
     matrices = {name: regions.pieces[name].matrix(*classes[name]) for name in names}
     ids, firsts = regions.distinct(names)
     labels = [regions.codes[name][firsts] for name in names]
@@ -223,15 +244,17 @@ def _by_table(
 
 
 def _contract(table: NDArray[np.bool_], rows: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """For every region the sum over the table of the product of its rows, axis by axis."""
-    left = rows[0] @ table.reshape(table.shape[0], -1).astype(np.float64)
+    """Return for every region the sum over the table of the product of its rows (one weight vector per column), axis by
+    axis.
+    """
+    partial_sums = rows[0] @ table.reshape(table.shape[0], -1).astype(np.float64)
     for row in rows[1:]:
-        left = np.einsum("gcr,gc->gr", left.reshape(len(row), row.shape[1], -1), row)
-    return left.reshape(len(rows[0]))
+        partial_sums = np.einsum("gcr,gc->gr", partial_sums.reshape(len(row), row.shape[1], -1), row)
+    return partial_sums.reshape(len(rows[0]))
 
 
 def _cuts(node: Node, name: str, kind: ValueType) -> CutPoints:
-    """The constants that a node compares a column with."""
+    """Return the constants and prefixes that a condition compares a column with."""
     constants: list[object] = []
     prefixes: list[str] = []
     for atom in atoms(node):

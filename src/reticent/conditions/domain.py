@@ -40,7 +40,9 @@ class Domain:
 
     @classmethod
     def guessed(cls, meanings: Sequence[Meaning], otherwise: ValueType) -> Domain:
-        """The type suggested by a column's meanings if none was declared; numbers may then be fractional."""
+        """Return a domain of the type that a column's meanings suggest, ``otherwise`` if there is no hint; numbers may
+        then be fractional.
+        """
         samples = [value for meaning in meanings for value in meaning.written()]
         if not samples:
             return cls(ValueType.TEXT if any(isinstance(meaning, Prefix) for meaning in meanings) else otherwise)

@@ -55,7 +55,7 @@ _LARGEST = 2**63 - 1
 
 
 def truth(node: Node, frame: pl.DataFrame) -> pl.Series:
-    """True, false or null for each row. The node must have been checked against the frame's columns."""
+    """Return true, false or null for each row. The condition must have been checked against the frame's columns."""
     match node:
         case And(parts=parts):
             return reduce(operators.and_, (truth(part, frame) for part in parts))
@@ -78,10 +78,13 @@ def truth(node: Node, frame: pl.DataFrame) -> pl.Series:
 
 
 def _worked_out(frame: pl.DataFrame, *operands_given: Operand) -> tuple[pl.DataFrame, tuple[Operand, ...]]:
-    """The operands made linear: the results of functions become columns of the frame."""
+    """Return the frame with a column for the result of each function, and the operands with those columns in place of
+    the functions.
+    """
     columns: dict[str, pl.Series] = {}
 
     def linear(operand: Operand) -> Operand:
+        """Return the operand without functions; their results are added to ``columns``."""
         if isinstance(operand, Arithmetic):
             return Arithmetic(operand.operator, linear(operand.left), linear(operand.right))
         if not isinstance(operand, Function):
@@ -96,7 +99,7 @@ def _worked_out(frame: pl.DataFrame, *operands_given: Operand) -> tuple[pl.DataF
 
 
 def _function(function: Function, operand: Operand, frame: pl.DataFrame) -> pl.Series:
-    """A function of a linear operand: in integers if no floating-point column takes part."""
+    """Return the results of a function of a linear operand: in integers if no floating-point column takes part."""
     names = list(dict.fromkeys(column.name for column in columns_in(operand)))
     if not all(_is_exact(frame.schema[name]) for name in names):
         value = _rounded(operand, frame, pl.Float64())
@@ -120,7 +123,7 @@ def _function(function: Function, operand: Operand, frame: pl.DataFrame) -> pl.S
 
 
 def _whole_function(function: Function, totals: NDArray[np.int64], denominator: int) -> pl.Series:
-    """A function of ``totals / denominator`` in 64 bits; only floor, ceil and sign are used on fractions."""
+    """Return a function of ``totals / denominator`` in 64 bits; only floor, ceil and sign are used on fractions."""
     match function.name:
         case "%":
             return pl.Series(np.fmod(totals, function.by))
@@ -163,6 +166,7 @@ def _missing(operand: Operand, frame: pl.DataFrame) -> pl.Series:
 
 
 def _prefix(operand: Operand, prefix: str, frame: pl.DataFrame) -> pl.Series:
+    """Return in which rows a text starts with a prefix."""
     if isinstance(operand, Column):
         return _series(operand, frame).str.starts_with(prefix)
     assert isinstance(operand, Text)
@@ -227,7 +231,7 @@ def _numeric(symbol: Operator, left: Operand, right: Operand, frame: pl.DataFram
 def _unknown_where_cancelled(
     result: pl.Series, columns: Iterable[Column], form: LinearForm, frame: pl.DataFrame
 ) -> pl.Series:
-    """``result``, but unknown where a column with coefficient zero is null."""
+    """Return ``result``, with null where a column that the linear form cancelled is null."""
     cancelled = [column for column in columns if column.name not in form.coefficients]
     if not cancelled:
         return result
@@ -240,7 +244,7 @@ def _is_exact(dtype: pl.DataType) -> bool:
 
 
 def _exact(form: LinearForm, symbol: Operator, frame: pl.DataFrame) -> pl.Series:
-    """``form symbol 0`` in integers."""
+    """Return the truth of ``form symbol 0`` in every row, computed in integers."""
     if not form.coefficients:
         return _constant(_COMPARE[symbol](form.constant, 0), frame)
     form = _on_whole_columns(form, frame)
@@ -266,7 +270,9 @@ def _whole(name: str, frame: pl.DataFrame) -> pl.Series:
 
 
 def _beside_threshold(form: LinearForm, symbol: Operator, frame: pl.DataFrame) -> pl.Series:
-    """One integer column against a fraction: rounded to the integer threshold with the same result, never out of range."""
+    """Return the truth of a comparison of one integer column with a fraction: with the integer threshold that gives the
+    same result, never out of range.
+    """
     name, symbol, limit = threshold(form, symbol)
     series = _whole(name, frame)
     low, high = _range(series.dtype)
@@ -294,7 +300,9 @@ def _range(dtype: pl.DataType) -> tuple[int, int]:
 def _whole_sum(
     terms: dict[str, int], constant: int, frame: pl.DataFrame, shortened: Callable[[int], int | float]
 ) -> pl.Series:
-    """``sum of terms[c] * c + constant``: in 64 bits if it fits; otherwise the result of ``shortened`` on Python integers."""
+    """Return ``sum of terms[c] * c + constant`` for every row: in 64 bits if it fits, else the result of ``shortened``
+    on its Python integers.
+    """
     columns = {name: _whole(name, frame) for name in terms}
     if _fits(terms, constant, frame):
         total = reduce(operators.add, (series.cast(pl.Int64) * terms[name] for name, series in columns.items()))
@@ -318,7 +326,9 @@ def _fits(terms: dict[str, int], constant: int, frame: pl.DataFrame) -> bool:
 
 
 def _rounded(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
-    """A numeric operand in floating point: exact until a floating-point column takes part, then step by step."""
+    """Return a numeric operand in floating point: exact until a floating-point column takes part, then rounded step by
+    step.
+    """
     names = [column.name for column in columns_in(operand)]
     if all(_is_exact(frame.schema[name]) for name in names):
         return _rounded_once(operand, frame, dtype)
@@ -332,7 +342,7 @@ def _rounded(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Se
 
 
 def _rounded_once(operand: Operand, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
-    """A numeric operand without floating-point columns, computed exactly and rounded at the end."""
+    """Return a numeric operand without floating-point columns, computed exactly and rounded at the end."""
     form = LinearForm.of(operand)
     if form.coefficients:
         result = _rounded_sum(_on_whole_columns(form, frame), frame, dtype)

@@ -197,6 +197,7 @@ def _remedy(left: Operand, first: ValueType, right: Operand, second: ValueType) 
 
 
 def _is_number(value: str) -> bool:
+    """True if Python reads the text as a number."""
     try:
         float(value)
     except ValueError:

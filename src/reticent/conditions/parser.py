@@ -251,7 +251,9 @@ class _ConditionReader:
         return Member(self.operand(node.this), tuple(self._constant(value) for value in listed), self.span(node))
 
     def _equal(self, columns: exp.Tuple, row: exp.Expr) -> Node:
-        """``(a, b) in ((1, 2), ...)``: a tuple of operands equals a tuple of constants, elementwise."""
+        """Return the condition that a tuple of operands equals a tuple of constants, elementwise: one row of ``(a, b)
+        in ((1, 2), ...)``.
+        """
         left, right = columns.expressions, row.expressions if isinstance(row, exp.Tuple) else [row]
         if len(left) != len(right):
             raise self.fault(f"a row of {len(left)} values is needed here, such as (30, 'flu').", row)
@@ -301,6 +303,7 @@ class _ConditionReader:
         return Number(function.of(inner.value), span)
 
     def _product(self, node: exp.Mul) -> Operand:
+        """Return a product. Raises if both sides have columns."""
         left, right = self.operand(node.this), self.operand(node.expression)
         if any(columns_in(left)) and any(columns_in(right)):
             raise self.fault("columns may be multiplied by numbers only, not by each other.", node)

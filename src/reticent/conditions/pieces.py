@@ -49,11 +49,15 @@ class Pieces:
         return self.members[low:high]
 
     def matrix(self, classes: NDArray[np.int64], count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Labels by classes of pieces: the weight of a label in a class, and the number of its pieces there."""
+        """Return two matrices of labels by classes of pieces: the weight of a label in a class, and the number of its
+        pieces there.
+
+        A piece is a set of values on which the condition is constant; ``classes`` gives the class of each.
+        """
         shape = (len(self.measured), count)
-        where = self.labels * count + classes[self.members]
-        weight = np.bincount(where, weights=self.weights, minlength=shape[0] * count)
-        pieces = np.bincount(where, minlength=shape[0] * count)
+        flat_index = self.labels * count + classes[self.members]
+        weight = np.bincount(flat_index, weights=self.weights, minlength=shape[0] * count)
+        pieces = np.bincount(flat_index, minlength=shape[0] * count)
         return weight.astype(np.float64).reshape(shape), pieces.astype(np.float64).reshape(shape)
 
 
@@ -66,7 +70,9 @@ class CutPoints:
 
 
 def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: CutPoints) -> Pieces:
-    """Split the labels of a column, given by their meanings, into pieces."""
+    """Split the labels of a column, given by their meanings, into pieces: sets of values on which the condition is
+    constant.
+    """
     kind, leaves = domain.kind, domain.leaves
     if leaves is None:
         leaves = _listed_leaves(meanings, kind)
@@ -78,7 +84,9 @@ def pieces_of(meanings: Sequence[Meaning], domain: Domain, cuts: CutPoints) -> P
 
 
 def _from_leaves(meanings: Sequence[Meaning], leaves: pl.Series, kind: ValueType, hidden: bool) -> Pieces:
-    """Every leaf is a piece; with ``hidden`` also null, which a suppressed label may hide but which has no weight."""
+    """Return pieces that are the single values (leaves) of the domain; with ``hidden`` also null, which a suppressed
+    label may hide but which has no weight.
+    """
     values = pl.concat([leaves, pl.Series([None], dtype=leaves.dtype)]) if hidden else leaves
     index, null = LeafIndex(values, kind), len(leaves)
     members = [index.under(meaning) for meaning in meanings]
@@ -110,7 +118,9 @@ def _assemble(
 
 
 def _listed_leaves(meanings: Sequence[Meaning], kind: ValueType) -> pl.Series | None:
-    """All values covered by the labels, if the labels list or bound them all and they are not too many."""
+    """Return all values covered by the labels; None if some label does not list or bound its values, or there are too
+    many.
+    """
     listed_values: dict[Any, None] = {}
     for meaning in meanings:
         if isinstance(meaning, Anything):
@@ -129,7 +139,7 @@ def _listed_leaves(meanings: Sequence[Meaning], kind: ValueType) -> pl.Series | 
 
 
 def _from_truth(meanings: Sequence[Meaning]) -> Pieces:
-    """True, false, and null, which a suppressed label may hide but which has no weight."""
+    """Return the pieces true, false, and null, which a suppressed label may hide but which has no weight."""
     values = pl.Series([True, False, None])
     members, weights = [], []
     for meaning in meanings:
@@ -141,7 +151,11 @@ def _from_truth(meanings: Sequence[Meaning]) -> Pieces:
 
 
 def _from_line(meanings: Sequence[Meaning], kind: ValueType, cuts: CutPoints) -> Pieces:
-    """Points and the gaps between them; the last piece is null."""
+    """Return pieces of numbers or dates: the ends of labels and constants of the condition, the gaps between them, and
+    null.
+
+    Each piece is represented by one value; its weight in a label is its length or number of values.
+    """
     parts = [meaning.stretch(kind) for meaning in meanings]
     lists = [meaning.listed(kind) for meaning in meanings]
     marks = [end for part in parts if part is not None for end in (part.low, part.high) if end is not None]
@@ -185,14 +199,16 @@ def _where(value: Any, kind: ValueType) -> float:
 
 
 def _points(marks: Sequence[float], kind: ValueType) -> list[float]:
-    """The distinct marks in order; any point if there is none. Marks beyond the ends of the type's range are dropped."""
+    """Return the distinct marks in order; any point if there is none. Marks beyond the range of the type are dropped."""
     first, last = kind.ends()
     within = {float(mark) if kind is ValueType.REAL else int(mark) for mark in marks if first <= mark <= last}
     return sorted(within) or [_where(datetime.date(1970, 1, 1), kind) if kind.is_temporal else 0]
 
 
 def _points_and_gaps(points: Sequence[float], kind: ValueType) -> tuple[list[float], list[float]]:
-    """A coordinate in every point and every gap, in order, and its measure (infinite before the first and after the last)."""
+    """Return a coordinate in every point and every gap, in order, and the length or number of values of each (infinite
+    before the first and after the last).
+    """
     real = kind is ValueType.REAL
     first, last = kind.ends()
     pieces: list[tuple[float, float]] = [(points[0], 0.0 if real else 1.0)]
@@ -222,7 +238,9 @@ def _inside(part: LineSegment, line: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _from_text(meanings: Sequence[Meaning], cuts: CutPoints) -> Pieces:
-    """The texts that labels list, all digit codes under a mask, and texts adjacent to each constant of the condition."""
+    """Return pieces of texts: those that labels list, all digit codes under a mask, texts in every relative position to
+    the constants of the condition, and null.
+    """
     listed = {value for meaning in meanings for value in meaning.listed(ValueType.TEXT) or ()}
     strangers: dict[str, None] = dict.fromkeys(_beside([*cuts.constants, *cuts.prefixes]))
     completions: dict[int, list[str]] = {}
@@ -253,7 +271,7 @@ def _from_text(meanings: Sequence[Meaning], cuts: CutPoints) -> Pieces:
 
 
 def _completions(code: Prefix) -> list[str]:
-    """All digit codes under a mask, or none if they are too many or not digits."""
+    """Return all digit codes under a mask such as ``13***``; none if they are too many or not digits."""
     missing_digits = code.length - len(code.prefix)
     if missing_digits > 4 or not (code.prefix + "0").isdigit():
         return []
@@ -264,7 +282,7 @@ def _completions(code: Prefix) -> list[str]:
 
 
 def _beside(constants: Iterable[Any]) -> Iterable[str]:
-    """Texts in every relative position to some constants: before, at, just after and beyond each."""
+    """Yield texts in every relative position to some constants: before, at, just after and beyond each."""
     yield ""
     yield _HIGH
     for constant in constants:
@@ -276,7 +294,7 @@ def _beside(constants: Iterable[Any]) -> Iterable[str]:
 
 
 def _masked(code: Prefix, constants: Iterable[Any]) -> Iterable[str]:
-    """The same among the texts of a fixed length under a mask."""
+    """Yield texts in every relative position to some constants among those of a fixed length under a mask."""
     prefix, length = code.prefix, code.length
     for near in ["", *(near for constant in constants for near in _beside([constant])), *map(str, constants)]:
         start = near if near.startswith(prefix) else prefix

@@ -49,7 +49,9 @@ class Covers:
         return Covers(self.share[regions], self.possible[regions], self.certain[regions], self.measured[regions])
 
     def among(self, is_entry: NDArray[np.bool_]) -> Covers:
-        """The entries scattered into a larger set of regions, of which these are ``is_entry``; the others are not covered at all."""
+        """Scatter the entries into a larger set of regions, of which these are ``is_entry``; the condition covers none
+        of the others.
+        """
         share, measured = np.zeros(len(is_entry)), np.ones(len(is_entry), dtype=bool)
         possible, certain = np.zeros((2, len(is_entry)), dtype=bool)
         share[is_entry], possible[is_entry], certain[is_entry] = self.share, self.possible, self.certain
@@ -57,6 +59,7 @@ class Covers:
         return Covers(share, possible, certain, measured)
 
     def __getitem__(self, region: int) -> Coverage:
+        """Return the part of one region that satisfies the condition."""
         verdict = (
             RegionMatch.ALL if self.certain[region] else RegionMatch.SOME if self.possible[region] else RegionMatch.NONE
         )
@@ -72,7 +75,7 @@ class LabelProducts:
     count: int
 
     def distinct(self, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Ids of regions by their labels in some columns, and one region per id."""
+        """Return ids of regions, equal for equal labels in these columns, and one region per id."""
         sizes = [len(self.pieces[name].measured) for name in names]
         ids, count = number(*pack([self.codes[name] for name in names], sizes, self.count))
         firsts = np.zeros(count, dtype=np.int64)
