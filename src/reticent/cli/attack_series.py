@@ -140,6 +140,7 @@ def _learned(series: Any, options: TrackingOptions, context: Context) -> Learned
     from reticent.attacks import series as attack_series
 
     def attacked(mode: Any) -> Learned:
+        """Attack the series in one mode."""
         returns: Any = options.returns
         return attack_series(series, mode, options.knows_change, returns=returns, context=context)
 

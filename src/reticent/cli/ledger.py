@@ -45,7 +45,9 @@ def list_entries(ledger: LedgerOption = None, newest: Newest = None, as_json: Js
     with _opened(ledger, newest) as book:
         entries = [entry for name in book.datasets() for entry in book.entries(name)]
         path = book.path
-    rows = [(e.dataset, e.number, e.kind, e.status, e.changed, e.content[:12]) for e in entries]
+    rows = [
+        (entry.dataset, entry.number, entry.kind, entry.status, entry.changed, entry.content[:12]) for entry in entries
+    ]
     listed = CardTable(("data set", "number", "kind", "status", "since", "content"), rows)
     figures = {"ledger": path, "entries": [entry.as_dict() for entry in entries]}
     answer(PlainResult(figures, Card(f"Ledger {path}", tables=[listed])), as_json)

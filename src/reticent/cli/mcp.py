@@ -110,6 +110,7 @@ def decline(number: _Number, as_json: Json = False) -> None:
 
 
 def _pending(folder: Any, number: str) -> PublicationRequest:
+    """Return a request that is not decided yet. Raises for any other."""
     request: PublicationRequest = folder.find(number)
     if request.state != "pending":
         raise PolicyError(f"Request {number} was already {request.state}.")

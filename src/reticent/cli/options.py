@@ -251,6 +251,7 @@ def _spread(command: Callable[..., None]) -> Callable[..., None]:
         ]
 
     def spread(**values: Any) -> None:
+        """Collect the options into the dataclass parameters, and call the command."""
         group_values = {
             name: group(**{option_field.name: values.pop(option_field.name) for option_field in fields(group)})
             for name, group in groups.items()

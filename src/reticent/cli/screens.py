@@ -30,12 +30,12 @@ def how_many(rows: int, suppressed: int, groups: Groups | None, waiting: int = 0
             if rows
             else "no rows: nothing can be published under this definition. Use coarser cells or a weaker definition"
         )
-    left = f"{suppressed:,} suppressed" if suppressed else "none suppressed"
+    remainder = f"{suppressed:,} suppressed" if suppressed else "none suppressed"
     if waiting:
-        left = f"{_count_in_words(waiting, 'new row')} waiting for a later release (do not publish this number)"
+        remainder = f"{_count_in_words(waiting, 'new row')} waiting for a later release (do not publish this number)"
     people = " people" if (groups.people != groups.sizes).any() else ""
-    least = f"{int(groups.people.min()):,}{people}"
-    return f"{_count_in_words(rows, 'row')} in {_count_in_words(len(groups), 'group')} of at least {least}, {left}"
+    smallest_group = f"{int(groups.people.min()):,}{people}"
+    return f"{_count_in_words(rows, 'row')} in {_count_in_words(len(groups), 'group')} of at least {smallest_group}, {remainder}"
 
 
 def _count_in_words(count: int, noun: str) -> str:

@@ -294,10 +294,18 @@ def critical(
         return
     patterns = critical_rows(parsed, checker.schema)
     listed = [
-        {"relation": p.relation, "pattern": p.text, "conditions": list(p.conditions), "exact": p.exact}
-        for p in patterns
+        {
+            "relation": pattern.relation,
+            "pattern": pattern.text,
+            "conditions": list(pattern.conditions),
+            "exact": pattern.exact,
+        }
+        for pattern in patterns
     ]
-    rows = [[p.relation, " and ".join(p.conditions) or "any row", "" if p.exact else "some of them"] for p in patterns]
+    rows = [
+        [pattern.relation, " and ".join(pattern.conditions) or "any row", "" if pattern.exact else "some of them"]
+        for pattern in patterns
+    ]
     card = Card("Critical rows", tables=[CardTable(("table", "rows with", ""), rows)])
     answer(PlainResult({"patterns": listed}, card), as_json)
 

@@ -87,6 +87,7 @@ class PublicationRequest:
 
 
 def _hashed(path: Path) -> str:
+    """Return the SHA-256 digest of a file in hexadecimal."""
     digest = hashlib.sha256()
     for block in read_blocks(path):
         digest.update(block)

@@ -64,6 +64,7 @@ def _add_tools(server: Any, inside: Any, requests: RequestFolder) -> None:
     """Add the tools of the assistant to the server; ``inside`` turns a name into a path below the folder that is served, or raises."""
 
     def existing(relative: str) -> Path:
+        """Return the path of an existing file below the folder that is served. Raises for any other name."""
         path: Path = inside(relative)
         if not path.exists():
             raise replies.OutsideRoot(f"There is no {relative!r} below the folder that is served.")

@@ -61,6 +61,7 @@ class TomlPositions:
     _here: int = 0
 
     def __post_init__(self) -> None:
+        """Read the whole text, and note the position of every key, table and list item."""
         table: Path = ()
         while self._skip(_BLANK) < len(self.text):
             if self.text[self._here] == "[":
@@ -84,6 +85,7 @@ class TomlPositions:
         return TomlPosition(line, offset - before + 1, self.text[before:].split("\n", 1)[0].rstrip("\r"))
 
     def _skip(self, pattern: re.Pattern[str]) -> int:
+        """Move past what the pattern matches here, and return the new offset."""
         matched = pattern.match(self.text, self._here)
         assert matched is not None
         self._here = matched.end()
@@ -153,6 +155,7 @@ class TomlPositions:
             self._skip(_SCALAR)
 
     def _string(self) -> None:
+        """Move past a string."""
         for pattern in _STRINGS:
             matched = pattern.match(self.text, self._here)
             if matched:

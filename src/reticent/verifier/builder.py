@@ -70,6 +70,7 @@ def _collect(module: PurePosixPath, parts: dict[str, str]) -> None:
         _collect(_beside(module, path), parts)
 
     def imported(statement: re.Match[str]) -> str:
+        """Return an import as the destructuring of the constant that holds the exports of the module."""
         names = re.sub(r"\s+as\s+", ": ", " ".join(statement[1].split()))
         return f"const {{ {names} }} = {_name(_beside(module, statement[2]))};\n"
 

@@ -24,16 +24,17 @@ def ask(url: str, token: str | None, sql: str, allow_noise: bool = False) -> dic
     try:
         request = urllib.request.Request(f"{url.rstrip('/')}/v1/query", data=body, headers=headers)
         with urllib.request.urlopen(request, timeout=_SECONDS) as response:
-            found: dict[str, Any] = json.loads(response.read())
-            return found
+            reply: dict[str, Any] = json.loads(response.read())
+            return reply
     except urllib.error.HTTPError as error:
         raise _refusal(error) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
-        said = str(getattr(error, "reason", error)).rstrip(".")
-        raise DataError(f"The service at {url} cannot be reached: {said}.") from None
+        reason = str(getattr(error, "reason", error)).rstrip(".")
+        raise DataError(f"The service at {url} cannot be reached: {reason}.") from None
 
 
 def _refusal(error: urllib.error.HTTPError) -> PolicyError | Denied | DataError:
+    """Return the error of an HTTP status, with the message of the service if its body has one."""
     try:
         message = str(json.loads(error.read())["error"]["message"])
     except (ValueError, KeyError, TypeError):

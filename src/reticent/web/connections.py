@@ -27,11 +27,13 @@ class WaitingConnections:
     def add(self, connection: GuardedProtocol, client: str) -> None:
         """Add a waiting connection; if there are too many, close the oldest of this client, or of all."""
         self._waiting[connection] = client
-        mine = [each for each, whose in self._waiting.items() if whose == client]
-        for old in mine[: max(0, len(mine) - self._a_client)]:
-            old.give_up()
-        for old in list(self._waiting)[: max(0, len(self._waiting) - self._altogether)]:
-            old.give_up()
+        of_client = [
+            waiting_connection for waiting_connection, its_client in self._waiting.items() if its_client == client
+        ]
+        for surplus in of_client[: max(0, len(of_client) - self._a_client)]:
+            surplus.give_up()
+        for surplus in list(self._waiting)[: max(0, len(self._waiting) - self._altogether)]:
+            surplus.give_up()
 
     def remove(self, connection: GuardedProtocol) -> None:
         """Remove a connection whose request is complete, or that is closed."""
@@ -85,6 +87,7 @@ class GuardedProtocol(H11Protocol):
             self.waiting.add(self, self.client[0] if self.client else "")
 
     def _done(self) -> None:
+        """Stop waiting: cancel the timer, and take the connection off the list."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

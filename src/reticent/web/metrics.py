@@ -69,6 +69,7 @@ def add_metrics(app: FastAPI, known_paths: frozenset[str]) -> None:
         return PlainTextResponse(metrics.text(), media_type=_TYPE)
 
     async def count(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        """Pass a request on, and count it by path and status; an exception counts as 500."""
         status, path = 500, request.scope["path"]
         metrics.begin()
         try:

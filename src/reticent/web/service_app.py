@@ -65,6 +65,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        """Open the service on its thread before the first request, and close it after the last."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(worker, lambda: opened.append(open_service()))
         yield
@@ -91,6 +92,7 @@ def create_app(
 
 
 def _add_paths(app: FastAPI, run: Run) -> None:
+    """Add the paths of the API and the page for trying queries; ``run`` works with the service on its thread."""
     bearer = HTTPBearer(auto_error=False, description="A token made by the steward: reticent audit token")
 
     async def user(request: Request, _: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)]) -> str:
@@ -154,6 +156,7 @@ def _add_paths(app: FastAPI, run: Run) -> None:
 
 
 def _explanation(service: AuditService, number: int, user: str) -> dict[str, Any]:
+    """Return a decision on a query of this user, with the guarantee of its column. Raises 404 if there is none."""
     entry = service.decision(number, user)
     if entry is None:
         raise HTTPException(404, f"There is no decision {number} on a query of yours.")
@@ -184,6 +187,7 @@ def _handle_errors(app: FastAPI) -> None:
     """Use one format for every error; messages of the database or the ledger stay in the server's log."""
 
     async def refused(_: Request, error: Exception) -> Response:
+        """Return the status of an error of this library; for other kinds than refusals, without its message."""
         if isinstance(error, QuotaUsed):
             return _fault(429, "QuotaUsed", str(error))
         if isinstance(error, Forbidden | Denied):
@@ -194,16 +198,19 @@ def _handle_errors(app: FastAPI) -> None:
         return _fault(503, "Unavailable", _SAFELY)
 
     async def failed(_: Request, error: Exception) -> Response:
+        """Log an unexpected error, and return 503 without its message."""
         _log.error("an unexpected failure", exc_info=error)
         return _fault(503, "Unavailable", _SAFELY)
 
     async def http(_: Request, error: Exception) -> Response:
+        """Return an HTTP error in the format of all errors."""
         assert isinstance(error, HTTPException)
         kinds = {401: "Unauthorized", 404: "NotFound", 405: "MethodNotAllowed", 413: "TooLarge"}
         headers = dict(error.headers) if error.headers else None
         return _fault(error.status_code, kinds.get(error.status_code, "BadRequest"), str(error.detail), headers)
 
     async def invalid(_: Request, error: Exception) -> Response:
+        """Return 422 with the first field that does not fit the schema."""
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -228,8 +235,9 @@ def _log_requests(app: FastAPI, path: FilePath | None) -> None:
 
     @app.middleware("http")
     async def log(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        """Pass a request on, and log one line about it."""
         response = await go_on(request)
-        told = getattr(request.state, "decisions", ())
+        decisions = getattr(request.state, "decisions", ())
         line = json.dumps(
             {
                 "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -237,7 +245,7 @@ def _log_requests(app: FastAPI, path: FilePath | None) -> None:
                 "method": request.method,
                 "path": request.scope["path"] if request.scope["path"] in _LOGGED_PATHS else "other",
                 "status": response.status_code,
-                "decisions": list(told),
+                "decisions": list(decisions),
             }
         )
         _log.info(line)
@@ -252,6 +260,9 @@ def _guard(app: FastAPI, run: Run, hosts: frozenset[str]) -> None:
 
     @app.middleware("http")
     async def guard(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        """Pass a request on if its host, length and token are valid, else return an error; an admitted user is noted in
+        its state.
+        """
         if _host_name(request.headers.get("host", "")) not in hosts:
             return _fault(
                 421, "Misdirected", "This host name is not allowed. The steward can add it: --allow-host NAME."
