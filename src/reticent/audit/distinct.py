@@ -109,7 +109,8 @@ class DistinctMaxima:
         """Return, for every candidate answer to the maximum of ``members``, whether it is consistent and whether it
         determines a value.
 
-        Candidates are every upper bound of a member, and every gap between two of them.
+        Candidates are every upper bound of a member, and every gap between two of them. A predicate is a group of
+        people with a known maximum (``equal``) or with an upper bound only.
         """
         inside = np.bincount(self._predicate[members], minlength=len(self._size))
         predicates = np.flatnonzero(inside)

@@ -83,7 +83,10 @@ class RepeatedMaxima:
         return COULD_EXPOSE if self._is_crowded(members, ranks, lowest) else SAFE
 
     def remember(self, query: AggregateQuery, answer: Fraction) -> None:
-        """Add an answer. One that contradicts earlier answers raises :class:`DataError` and changes nothing."""
+        """Add an answer: lower the bounds of members above it, and note who can attain it.
+
+        An answer that contradicts earlier ones raises :class:`DataError` and changes nothing.
+        """
         members = query.members
         if self._follows(members, answer):
             return
@@ -132,7 +135,7 @@ class RepeatedMaxima:
         return False
 
     def _possible_rivals(self, members: Integers) -> Integers:
-        """Return the queries that another value of a member's owner could attain."""
+        """Return the queries that another value of a member's owner could attain; none if no person has several values."""
         if not self._has_changes:
             return np.empty(0, dtype=np.int64)
         changed = np.zeros(int(self._owner.max()) + 1, dtype=bool)
@@ -142,7 +145,11 @@ class RepeatedMaxima:
         return np.flatnonzero(self._incidences(np.flatnonzero(is_rival)))
 
     def _follows(self, members: Integers, answer: Fraction) -> bool:
-        """True if the answer is implied. One that contradicts the others raises :class:`DataError`."""
+        """True if earlier answers imply this one. An answer that contradicts them raises :class:`DataError`.
+
+        It must be between the largest answer of a query whose extreme people (those who can attain it) are all members,
+        and the largest upper bound of a member.
+        """
         equal_level = self._levels.find(answer)
         # A new value is below the rank it will get, and above all smaller ones.
         position = 2 * self._levels.below(answer) + (0 if equal_level is not None else -1)
@@ -159,6 +166,8 @@ class RepeatedMaxima:
     def _met(self, members: Integers) -> tuple[Integers, Integers, Integers]:
         """Return the queries with an extreme person among ``members``, the ranks of their answers, and how many of
         their extreme people are not members.
+
+        Extreme for a query: the person's upper bound equals its answer.
         """
         inside = self._incidences(members)
         met = np.flatnonzero(inside)
@@ -166,7 +175,7 @@ class RepeatedMaxima:
         return met, answers, np.array(self._extreme, dtype=np.int64)[met] - inside[met]
 
     def _incidences(self, members: Integers) -> Integers:
-        """Return, for every query, how many of ``members`` are extreme for it."""
+        """Return, for every query, how many of ``members`` are extreme for it: their upper bound equals its answer."""
         counts = np.zeros(len(self._answer), dtype=np.int64)
         links = self._first[members]
         while (links := links[links != _END]).size:
@@ -175,7 +184,7 @@ class RepeatedMaxima:
         return counts
 
     def _link(self, people: Integers, query: int) -> None:
-        """Prepend a link to ``query`` to the list of each of ``people``."""
+        """Prepend ``query`` to the linked list of queries of each of ``people``, growing the arrays of links as needed."""
         if self._linked + len(people) > len(self._query):
             self._compact()
             capacity = max(self._linked + len(people), 2 * self._linked)
@@ -187,7 +196,7 @@ class RepeatedMaxima:
         self._linked += len(people)
 
     def _compact(self) -> None:
-        """Drop the links that no list reaches any more."""
+        """Drop the links that no person's list of queries reaches any more, and renumber the others."""
         reached = np.zeros(self._linked, dtype=bool)
         links = self._first
         while (links := links[links != _END]).size:

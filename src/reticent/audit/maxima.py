@@ -41,6 +41,7 @@ class MaxAuditor:
     _sign: ClassVar[int] = 1
 
     def __init__(self, n: int, *, duplicates: bool | str = True) -> None:
+        """Start without answers; ``duplicates`` states whether people may share a value (True or "allowed")."""
         declared = _DECLARED.get(duplicates, duplicates) if isinstance(duplicates, str) else duplicates
         if not isinstance(declared, bool):
             raise PolicyError(f"duplicates must be True ('allowed') or False ('distinct'), but it is {duplicates!r}.")

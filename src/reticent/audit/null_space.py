@@ -99,7 +99,10 @@ class NullSpace:
             self._vectors = np.concatenate([self._vectors, self._drawn(1)], axis=1)
 
     def _looked_at(self, query: AggregateQuery) -> _Look:
-        """Return the evaluation of a query. The last one is cached until the state changes, because a decision is usually followed by a record."""
+        """Return the effect of a query on the classes and its decision.
+
+        The last one is cached until the state changes, because a decision is usually followed by a record.
+        """
         if self._last is None or not _same(self._last.refinement.query, query):
             refinement = self.traces.refine(query)
             self._last = _Look(refinement, self._judged(refinement))

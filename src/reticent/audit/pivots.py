@@ -61,6 +61,9 @@ class Pivots:
     """The factorisation, the pivots, and the coefficient of every class in every answered query."""
 
     def __init__(self, modulus: np.uint64) -> None:
+        """Start an LU factorisation without queries: one row and one pivot person, or pair of people, for each
+        independent query.
+        """
         self._modulus = modulus
         self._prime = int(modulus)
         self.rank = 0
@@ -94,6 +97,8 @@ class Pivots:
     def add_cut(self, labels: Integers, cut: ClassCut, inside: int, outside: int) -> None:
         """Add a query that splits classes to the factorisation; its pivot is a pair of people, ``inside`` and
         ``outside``, from two parts of one class.
+
+        Prepared null vectors ("spares") are updated, so that they remain null vectors.
         """
         self._copy_traces(cut)
         step = int(cut.coefficient[labels[inside]] - cut.coefficient[labels[outside]])
@@ -148,7 +153,9 @@ class Pivots:
         return [Spare(*parts) for parts in zip(people, columns, weights, strict=True)]
 
     def _some_classes(self, labels: Integers, coefficient: Integers) -> list[int]:
-        """Return classes that are not pivots yet, one of them in the query. The choice affects only speed, so it need not be secret."""
+        """Return classes without a pivot, one of them in the query. The choice affects only speed, so it need not be
+        secret.
+        """
         free = np.ones(len(coefficient), dtype=bool)
         free[labels[self._people[0, : self.rank]]] = False
         generator = np.random.default_rng(self.rank)
@@ -185,7 +192,9 @@ class Pivots:
         return (values % self._prime).astype(np.uint64)
 
     def _append(self, row: Words, column: Words | None, plus: int, minus: int, inverse: int) -> None:
-        """Append the row of a query and its pivot to the factorisation, growing the arrays as needed."""
+        """Append the row of a query and its pivot (person ``plus``, or the pair ``plus`` and ``minus``) to the
+        factorisation, growing the arrays as needed.
+        """
         k = self.rank
         self._people = _grown(self._people, 2, k + 1)
         self._inverses = _grown(self._inverses, k + 1)

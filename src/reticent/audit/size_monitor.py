@@ -25,6 +25,9 @@ class OverlapMonitor:
     """
 
     def __init__(self, n: int, *, size: int, overlap: int, known: int = 0) -> None:
+        """Answer queries about at least ``size`` of ``n`` people, any two of which share at most ``overlap``; the
+        adversary knows ``known`` values.
+        """
         self._n = whole(n, "n", low=1)
         self.size = whole(size, "size", low=1)
         self.overlap = whole(overlap, "overlap", low=0)

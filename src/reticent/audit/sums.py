@@ -36,6 +36,7 @@ class SumAuditor:
     """
 
     def __init__(self, n: int, *, insecure_seed: int | None = None) -> None:
+        """Start without answers, with exact linear algebra for few people, and modulo a random prime for many."""
         self._insecure_seed = insecure_seed
         self._kept: list[AggregateQuery] = []
         self._exposed = False

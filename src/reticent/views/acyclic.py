@@ -44,9 +44,10 @@ def is_acyclic(query: CodedQuery, drop: Iterable[int] = ()) -> bool:
 
 
 def contained_in_acyclic(query: CodedQuery, facts: Facts, head: Fact) -> list[Fact] | None:
-    """Return a fact for every subgoal such that the query returns ``head``, or None; the query must be acyclic.
+    """Return a fact (row) for every subgoal such that the query returns ``head``, or None; the query must be acyclic.
 
-    Semijoins towards the root keep only facts that extend downwards, so the final top-down pass never fails.
+    Semijoins towards the root of the join tree keep only facts that extend downwards, so the final top-down pass never
+    fails.
     """
     tree = join_tree(_edges(query, frozenset(query.head)))
     if tree is None:

@@ -46,10 +46,9 @@ def find_collision(
     """Return a common critical row of two unions, or None if there is none: then the view is private against the
     secret.
 
-    ``same_row`` requires the same row even if a key would allow two different ones.
-
-    Sets of one subgoal are tried first, because most colliding pairs collide there. If no two subgoals unify, no larger
-    sets do, and the relation is done.
+    ``same_row`` requires the same row even if a key would allow two different ones. Sets of one subgoal are tried
+    first, because most colliding pairs collide there. If no two subgoals unify, no larger sets do, and the relation is
+    done.
     """
     relations = [name for name in sorted(secret.relations & view.relations) if _may_meet(secret, view, name)]
     pair = _Pair(secret, view, budget, same_row)
@@ -65,7 +64,9 @@ def find_collision(
 
 
 def find_ties(secret: Signature, view: Signature, budget: SearchBudget) -> Iterator[tuple[Collision, RowTie]]:
-    """Yield critical rows of two unions that foreign keys may link, if no row is critical to both. If there are none, the answers are independent."""
+    """Yield rows critical to one union each that keys and foreign keys may link, for the case that no row is critical
+    to both; if there are none, the answers are independent.
+    """
     pair = _Pair(secret, view, budget, False)
     for single in (True, False):
         for relation in sorted(secret.relations):
@@ -80,7 +81,9 @@ def find_ties(secret: Signature, view: Signature, budget: SearchBudget) -> Itera
 
 
 def _may_meet(secret: Signature, view: Signature, relation: str) -> bool:
-    """Return whether any row that the secret reads can be a row that the view reads, by constants alone; False proves that there is none."""
+    """Return whether a row that the secret reads can be a row that the view reads, judged by constants alone; False
+    proves that none can.
+    """
     meetings = secret.setting.schema.relation(relation).meetings
     return any(
         not _clash(first, second, meeting)
@@ -102,6 +105,9 @@ class _Pair:
     """The fixed parts of one check. The joint sorts of both queries are computed only when needed."""
 
     def __init__(self, secret: Signature, view: Signature, budget: SearchBudget, same_row: bool) -> None:
+        """Compare the critical rows of two queries; ``plain`` if neither has comparisons, finite domains or undecided
+        NULLs.
+        """
         self.secret, self.view, self.budget = secret, view, budget
         self.same_row = same_row
         self.setting = secret.setting

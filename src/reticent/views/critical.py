@@ -90,6 +90,9 @@ class Signature:
     """The live sets of one union, computed lazily. Mutable only as a cache."""
 
     def __init__(self, union: CodedUnion, setting: Setting) -> None:
+        """Prepare the search for critical rows of a union; found sets are cached by relation, and so is a search that
+        was cut off.
+        """
         self.union = union
         self.setting = setting
         self.plain = is_plain(union, setting)
@@ -166,7 +169,9 @@ class Signature:
     def _is_live(
         self, query: CodedQuery, gamma: frozenset[int], classes: EqualTerms, pattern: Fact, budget: SearchBudget
     ) -> bool:
-        """True if some row of the pattern is critical through ``gamma`` ([Machanavajjhala2008], Lemma 2.4; corrected: "through gamma" added)."""
+        """True if removing some row of the pattern, to which the subgoals ``gamma`` are mapped, loses an answer
+        ([Machanavajjhala2008], Lemma 2.4; corrected: "through gamma" added).
+        """
         for index in query.places[query.atoms[min(gamma)].relation]:
             if index not in gamma and classes.apply(query.atoms[index].terms) == pattern:
                 return False

@@ -152,7 +152,10 @@ class _NoSuchRows(Exception):
 
 
 def _chain(first: Fact, last: Fact, steps: Sequence[TieStep], schema: Schema) -> list[Fact]:
-    """Return rows from the first to the last, each linked to the next; without steps the two ends."""
+    """Return rows from ``first`` to ``last``, each linked to the next by one of the steps; without steps these two.
+
+    Values that the links do not determine are fresh. Raises if the links contradict the two rows.
+    """
     if not steps:
         return list(dict.fromkeys([first, last]))
     rows: list[dict[int, Constant]] = [dict(enumerate(first[1]))]

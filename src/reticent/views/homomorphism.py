@@ -52,7 +52,7 @@ def find_homomorphism(
     budget: SearchBudget,
     compare: Compare | None = None,
 ) -> list[Fact] | None:
-    """Return a fact for every subgoal such that the query returns ``head`` through them; None if there is no
+    """Return a fact (row) for every subgoal such that the query returns ``head`` through them; None if there is no
     homomorphism.
 
     Backtracking over subgoals, the most constrained first, with forward checking. ``compare`` evaluates comparisons on
@@ -109,7 +109,11 @@ def _narrow(
     mapped: int,
     fresh: dict[int, int],
 ) -> list[list[Fact] | None] | None:
-    """Return the facts that each subgoal can still map to after ``fresh`` variables were bound; None if one has none left."""
+    """Return the facts (rows) that each subgoal can still map to after the ``fresh`` variables were bound; None if one
+    has none left.
+
+    Subgoals that are mapped already have None in place of a list.
+    """
     narrowed: list[list[Fact] | None] = list(rows)
     narrowed[mapped] = None
     if not fresh:

@@ -30,7 +30,7 @@ class Pattern:
 
 
 def critical_rows(query: Query, schema: Schema, *, nodes: int = NODES, seconds: float = SECONDS) -> tuple[Pattern, ...]:
-    """Return the patterns of rows that can change the query's answer, without those that a more general one covers."""
+    """Return the patterns of rows that can change the query's answer, without those that a more general pattern covers."""
     checker = Checker(schema, nodes=nodes, seconds=seconds)
     budget = SearchBudget(nodes, seconds)
     patterns: dict[Pattern, None] = {}

@@ -73,7 +73,7 @@ def ties_of(start: str, schema: Schema) -> list[RowTie]:
 
 
 def _steps(name: str, schema: Schema) -> Iterator[TieStep]:
-    """Yield the links from a row of a table: to a row with an equal key, and along foreign keys in both directions."""
+    """Yield the links from a row of a table: to rows with an equal key, and along foreign keys in both directions."""
     relation = schema.relation(name)
     for key in relation.keys:
         yield TieStep(relation.name, key.columns, key.columns)
@@ -95,7 +95,9 @@ def _steps(name: str, schema: Schema) -> Iterator[TieStep]:
 def steps_between(
     name: str, row: Sequence[Constant], other: Sequence[Constant], schema: Schema
 ) -> Iterator[tuple[TieStep, ...]]:
-    """Yield chains from one row of a table to another one: the empty chain, and those that may link the two where they differ."""
+    """Yield chains of links from one row of a table to another: the empty chain, and those whose first and last row may
+    be these two.
+    """
     yield ()
     if row != other:
         for tie in ties_of(name, schema):

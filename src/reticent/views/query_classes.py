@@ -163,7 +163,7 @@ def _is_tableau(query: CodedQuery, schema: Schema) -> bool:
 
 
 def _is_simple(query: CodedQuery, schema: Schema) -> bool:
-    """Return whether at most one code repeats in each column, not counting columns in which only constants and variables of the head repeat."""
+    """True if in each column at most one symbol repeats, or only constants and head variables do."""
     head_codes = set(query.head)
     for codes in _columns(query, schema).values():
         repeated = [code for code, count in Counter(codes).items() if count > 1]
@@ -173,7 +173,7 @@ def _is_simple(query: CodedQuery, schema: Schema) -> bool:
 
 
 def _has_smaller_row(query: CodedQuery) -> bool:
-    """Return whether, of two subgoals about one table, one has all constants of the other, column by column."""
+    """True if, of two subgoals about one table, one has all constants of the other, column by column."""
     for first, second in combinations(query.atoms, 2):
         if first.relation == second.relation and (
             _below(first.terms, second.terms) or _below(second.terms, first.terms)

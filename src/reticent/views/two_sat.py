@@ -11,10 +11,10 @@ class NotApplicable(Exception):
 
 
 def contained_by_two_sat(query: CodedQuery, facts: Facts, head: Fact) -> list[Fact] | None:
-    """Return a fact for every subgoal such that the query returns ``head``, or None.
+    """Return a fact (row) for every subgoal such that the query returns ``head``, or None.
 
-    Raises :class:`NotApplicable` if a subgoal has more than two candidates. Every choice is propagated; by the 2-SAT
-    argument a choice whose propagation ends without conflict never has to be undone.
+    Raises :class:`NotApplicable` if a subgoal has more than two candidates. The consequences of every choice are
+    propagated; by the 2-SAT argument a choice whose propagation ends without conflict never has to be undone.
     """
     binding = bind_head(query, head)
     rows = None if binding is None else candidates(query, facts, binding)

@@ -256,14 +256,16 @@ class _Assignment:
         return options
 
     def _search(self, options: dict[int, list[int]], values: dict[int, int]) -> bool:
-        """Choose one of the options for every class, and store it in ``values``; return whether that is possible."""
+        """Choose one of the options for every class of equal variables, and store it in ``values``; return whether that
+        is possible.
+        """
         options = {root: self._unary(root, choice) for root, choice in options.items()}
         if any(not choice for choice in options.values()):
             return False
         return self._choose(options, values)
 
     def _unary(self, root: int, choice: list[int]) -> list[int]:
-        """Return the values of ``choice`` that satisfy all comparisons of a variable with constants."""
+        """Return the values of ``choice`` that satisfy all comparisons of one class of equal variables with constants."""
         for low, high in self.differ:
             if root in (low, high):
                 other = high if root == low else low
@@ -277,8 +279,8 @@ class _Assignment:
         return choice
 
     def _choose(self, options: dict[int, list[int]], values: dict[int, int]) -> bool:
-        """Assign values by backtracking, the class with the fewest options first, unused values first; return whether
-        it succeeded.
+        """Assign values by backtracking, the class of equal variables with the fewest options first, unused values
+        first; return whether it succeeded.
         """
         if not options:
             return True
@@ -296,7 +298,9 @@ class _Assignment:
         return False
 
     def _after(self, root: int, code: int, options: dict[int, list[int]]) -> dict[int, list[int]] | None:
-        """Return the options of the other classes after one was assigned; None if a class has none left."""
+        """Return the options of the other classes of equal variables after ``root`` got the value ``code``; None if one
+        has none left.
+        """
         remaining = {other: choice for other, choice in options.items() if other != root}
         compare = self.theory.compare
         for low, high in self.differ:

@@ -91,7 +91,9 @@ class Verdict:
 
 
 def jointly(verdicts: tuple[Verdict, ...]) -> Verdict:
-    """Return the verdict on several views seen together: private iff each one is (collusion resistance)."""
+    """Return the verdict on several views seen together: private iff each one is, because private views stay private in
+    combination.
+    """
     order = (DISCLOSES, UNKNOWN, PRIVATE)
     worst = min(verdicts, key=lambda verdict: order.index(verdict.status))
     if len(verdicts) == 1:

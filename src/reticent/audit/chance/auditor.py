@@ -50,6 +50,10 @@ class ChanceAuditor(ABC):
     def __init__(
         self, n: int, game: Game, *, asked: int = 0, key: bytes | None = None, insecure_seed: int | None = None
     ) -> None:
+        """Start without answers.
+
+        ``asked`` rounds of the game are used already; ``key`` is the private randomness, fresh by default.
+        """
         if not isinstance(game, Game):
             raise PolicyError(f"game must be a Game(lambda_, beta, delta, rounds), but it is {game!r}.")
         if key is not None and insecure_seed is not None:

@@ -63,8 +63,8 @@ class Game:
         """Return the largest allowed probability of an unsafe answer to the next query after ``asked`` ones; None if
         none is allowed.
 
-        It is half of the share delta / T that the union bound gives to a round (corrected: the printed proof uses
-        delta); the other half covers the error of an estimate.
+        It is half of the share delta / T that the union bound gives to each of T rounds (corrected: the printed proof
+        uses delta); the other half covers the error of an estimate.
         """
         if not self.open_ended:
             return self.budget / (2 * self.rounds) if asked < self.rounds else None

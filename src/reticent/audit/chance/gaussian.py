@@ -85,7 +85,7 @@ class GaussianSums:
         self.shift = np.zeros(self.n)
 
     def extend(self, n: int) -> None:
-        """Add people who are in no answered query."""
+        """Add people who are in no answered query: their prior variance and mean are unchanged."""
         more = n - self.n
         self.basis = np.hstack([self.basis, np.zeros((len(self.basis), more))])
         self.taken, self.shift = np.append(self.taken, np.zeros(more)), np.append(self.shift, np.zeros(more))

@@ -42,6 +42,7 @@ class Uniform:
     high: Number = 1
 
     def __post_init__(self) -> None:
+        """Check the ends, and hold them as fractions."""
         object.__setattr__(self, "low", exact(self.low, "low"))
         object.__setattr__(self, "high", exact(self.high, "high"))
         if self.width <= 0:

@@ -53,7 +53,9 @@ class Box:
         )
 
     def narrowed(self, piece: int, low: Bound, high: Bound) -> Box:
-        """Return the part of the box in which ``piece`` is also between ``low`` and ``high``."""
+        """Return the part of the box in which ``piece`` (a person, or a group with one sum) is also between ``low`` and
+        ``high``.
+        """
         lower, upper = list(self.lower), list(self.upper)
         lower[piece] = _higher(lower[piece], low)
         upper[piece] = _lower(upper[piece], high)
@@ -143,7 +145,9 @@ class Region:
         ]
 
     def combined(self, weights: Sequence[tuple[int, Fraction]]) -> tuple[dict[int, Fraction], Fraction]:
-        """Return the coefficient of every piece in a weighted sum of queries (by row), and the weighted sum of the answers."""
+        """Return a weighted sum of queries (by row): the coefficient of every piece (a person, or a group with one sum)
+        in it, and the weighted sum of the answers.
+        """
         start, data, columns = self.matrix.indptr, self.matrix.data, self.matrix.indices
         coefficients: dict[int, Fraction] = {}
         for row, weight in weights:

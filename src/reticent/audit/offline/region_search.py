@@ -64,7 +64,11 @@ class RegionSearch:
         return point
 
     def extent(self, piece: int, sign: int) -> tuple[Bound, Leaf | None, Point | None]:
-        """For a region without cases, return a proved bound of ``sign * piece``, its proof, and a point that comes nearest."""
+        """Return the best proved bound of ``sign * piece``, its proof, and an exact point near the optimum; None for
+        what was not found.
+
+        Only for a region without maxima, minima or integrality, which would need cases.
+        """
         goal = Goal(piece, sign)
         status, point, duals = self._program(goal, self.region.box)
         if status != "optimal":
@@ -82,7 +86,11 @@ class RegionSearch:
         return best[0], best[1], exact
 
     def _explore(self, goal: Goal, box: Box) -> Point | Tree | None:
-        """Decide a goal in a box by linear programming, splitting the box where the relaxed solution is not a solution."""
+        """Return a point in the box that violates the goal, a proof that there is none, or None if neither was found.
+
+        By linear programming, splitting the box where the relaxed solution violates a maximum, a minimum or
+        integrality.
+        """
         if box.is_empty:
             return Leaf(())
         if self.solved >= self.limit:
@@ -112,7 +120,11 @@ class RegionSearch:
         return next((leaf for leaf in leaves if leaf_proves(self.region, goal, leaf, box)), None)
 
     def _branch(self, goal: Goal, box: Box, point: FloatArray) -> Point | Tree | None:
-        """Split at a violated disjunction or integrality of the relaxed solution; if there is none, it should be a solution."""
+        """Split the box at a maximum that no one attains, or at a fraction where an integer is needed, in the relaxed
+        solution; return the proof by cases, or a point.
+
+        If nothing is violated the solution itself is made exact and returned, if it violates the goal.
+        """
         index = self._unheld(box, point)
         if index is not None:
             holding = self.region.holdings[index]
@@ -164,7 +176,9 @@ class RegionSearch:
         return min(open_holdings)[1] if open_holdings else None
 
     def _broken(self, point: FloatArray) -> int | None:
-        """Return the piece that is furthest from an integer, if integers are required."""
+        """Return the piece (a person, or a group with one sum) that is furthest from an integer; None if all are
+        integers, or need not be.
+        """
         if not self.region.integral:
             return None
         distance = np.abs(point - np.round(point))
@@ -172,7 +186,11 @@ class RegionSearch:
         return piece if len(distance) and distance[piece] > 1e-6 else None
 
     def _program(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:
-        """Maximise ``sign * piece`` over the box and the equations; return status, point and dual weights."""
+        """Maximise ``sign * piece`` over the box and the equations of the queries; return status, point and dual
+        weights.
+
+        A piece is a person, or a group with one sum. Without a piece to maximise, any point will do.
+        """
         self.solved += self.price
         limits = _limits(box)
         costs = np.zeros(len(limits))

@@ -123,7 +123,10 @@ class SumSystem:
         return vector
 
     def exposed(self) -> list[Combination]:
-        """Return a proof for every exposed person."""
+        """Return a proof for every exposed person: a class of one person that is 0 in every null vector of the queries.
+
+        Classes that are 0 in the random null vectors at hand are candidates; each is proved exactly, or cleared.
+        """
         single = self.classes.size == 1
         proofs: dict[int, Combination] = {}
         if self.explicit:

@@ -42,6 +42,9 @@ class ColumnAudit:
     """
 
     def __init__(self, column: ProtectedColumn, key: bytes) -> None:
+        """Start without variables and without an auditor; the first answer decides which auditor is kept, unless the
+        column declares a family.
+        """
         self.column = column
         self.family: str | None = column.family
         self.rounds = 0

@@ -62,6 +62,9 @@ class EmbeddedDatabase:
     """A file of people. Mutable: holds a connection and the loaded rows; for one thread at a time."""
 
     def __init__(self, settings: Settings) -> None:
+        """Prepare an in-memory copy of the table; the file is read when a snapshot is opened first, and again whenever
+        it changed.
+        """
         import duckdb
 
         self._settings = settings

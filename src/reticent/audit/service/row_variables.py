@@ -33,6 +33,9 @@ class People:
     """The rows as last read, and their variables. Mutable: the table changes."""
 
     def __init__(self, settings: Settings, audits: Audits, secret: Secret) -> None:
+        """Start without rows; ``update`` numbers the values of each sensitive column as variables, and their people as
+        owners.
+        """
         self._settings, self._audits, self._secret = settings, audits, secret
         self.state: str | None = None
         self.public = pl.DataFrame()

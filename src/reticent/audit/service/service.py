@@ -63,6 +63,9 @@ class AuditService:
     """
 
     def __init__(self, settings: Settings, *, ledger: Ledger | None = None) -> None:
+        """Open the table and the ledger, and catch up with all recorded decisions; everything is closed again if that
+        fails.
+        """
         self.settings = settings
         with ExitStack() as opened:
             self._database = open_database(settings)
@@ -227,7 +230,9 @@ class AuditService:
 
     @contextmanager
     def _turn(self) -> Iterator[TableSnapshot]:
-        """Take the turn: no other process decides, and the table and all decisions are up to date."""
+        """Wait until no other process decides, bring the table and all decisions up to date, and yield a snapshot of
+        the table.
+        """
         with self._turns.taken(), self._database.look() as look:
             if look.state() != self._people.state:
                 self._update(look)
@@ -246,7 +251,11 @@ class AuditService:
             column.extend(self._people.owners[name], present[present != MISSING])
 
     def _settle(self, look: TableSnapshot, entry: AuditEntry, members: NDArray[np.int64] | None = None) -> AuditEntry:
-        """Complete a decision: compute the answer if it is not known, record it, update the auditors."""
+        """Complete a decision, and return it with its answer: compute the answer if it is not known, record it, update
+        the auditors.
+
+        ``members`` are unpacked from the record if they are not given.
+        """
         column = self._columns.get(entry.column)
         if entry.answered and column is not None and not entry.is_noisy:
             members = unpacked(entry) if members is None else members
@@ -395,9 +404,10 @@ class AuditService:
     def _noisy_answers(
         self, look: TableSnapshot, aggregate: Aggregate, cell: _Cell, denied: CellAnswer, question: int, is_paid: bool
     ) -> tuple[list[CellAnswer], bool]:
-        """Return noisy answers for a denied query, or the denial with the reason why there are none; and whether noise was sampled.
+        """Return noisy answers for a denied query, or the denial with the reason why there are none; and whether noise
+        was sampled.
 
-        Each is charged and recorded before noise is sampled; nothing more is charged if ``is_paid``, because another
+        Each is charged and recorded before noise is sampled. With ``is_paid`` nothing more is charged, because another
         cell of the same query was.
         """
         column = self.settings.sensitive[str(aggregate.column)]

@@ -182,6 +182,9 @@ class RowScope:
     def __init__(
         self, owner: TranslatorProtocol, sources: Sources, piece: int, disjunct: Disjunct | None, outer: RowScope | None
     ) -> None:
+        """Resolve columns against one row (``disjunct``) of one piece, a group of joined tables; unknown names go to
+        the ``outer`` query.
+        """
         self.text, self.dialect = sources.text, owner.dialect
         self._owner = owner
         self._sources = sources

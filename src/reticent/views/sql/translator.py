@@ -50,6 +50,9 @@ class Translator(TranslatorProtocol):
     """Walks one statement. Mutable: numbers variables and counts table references."""
 
     def __init__(self, schema: Schema, text: str, dialect: str) -> None:
+        """Prepare to translate one text; collects the columns of all variables, the tables read, and functions or
+        expressions that make the translation inexact.
+        """
         self._schema = schema
         self._text = text
         self.dialect = dialect
@@ -160,7 +163,7 @@ class Translator(TranslatorProtocol):
         return table
 
     def _read_by(self, node: exp.Expr, environment: Mapping[str, _Cte], outer: RowScope | None) -> list[NamedRows]:
-        """Return what the queries nested in an expression read; nothing else is known about them."""
+        """Return, for each query nested in an expression, the rows that it may read; nothing else is known about it."""
         enclosing, self._nesting = self._nesting, environment
         try:
             queries = [
@@ -222,7 +225,10 @@ class Translator(TranslatorProtocol):
         return replace(footprint, inexact=tuple(dict.fromkeys((reason, *sources.reasons, *footprint.inexact))))
 
     def _grouped(self, node: exp.Select, sources: Sources, table: NamedRows) -> NamedRows:
-        """Translate GROUP BY without aggregates: each combination of the grouping columns is counted once."""
+        """Translate GROUP BY without aggregates: each combination of the grouping columns is counted once.
+
+        If a key is computed, only the rows that the table may depend on are kept.
+        """
         if table.opaque:
             return table
         if self._coarse(table):
@@ -391,7 +397,11 @@ class Translator(TranslatorProtocol):
         return NamedRows(tuple(column.name for column in relation.columns), ((row,),))
 
     def _join(self, sources: Sources, join: exp.Join, environment: Mapping[str, _Cte], outer: RowScope | None) -> None:
-        """Add a join to the sources: outer joins make a side nullable, and conditions restrict the rows."""
+        """Add a join to the sources.
+
+        Tables on the optional side of an outer join stay apart from the others (in ``pieces`` of their own), because
+        rows of NULLs may replace them; a condition restricts only pieces whose rows it can exclude.
+        """
         side = (join.side or "").upper()
         kind = (join.kind or "").upper()
         before = set(range(len(sources.pieces)))
