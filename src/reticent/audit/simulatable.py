@@ -30,8 +30,8 @@ def exhausts_bounds(history: QueryHistory, query: AggregateQuery) -> bool:
     """True if some answer would put all members of the query on a declared bound: the classical auditors must then
     deny.
 
-    Any bound suffices for a sum, the lower one for a maximum and the upper one for a minimum. It does not depend on the
-    members.
+    Any bound suffices for a sum, the lower one for a maximum and the upper one for a minimum. The result is the same
+    for all sets of members.
     """
     if query.family == "linear":
         return history.lower is not None or history.upper is not None

@@ -60,9 +60,8 @@ class Covers:
 
     def __getitem__(self, region: int) -> Coverage:
         """Return the part of one region that satisfies the condition."""
-        verdict = (
-            RegionMatch.ALL if self.certain[region] else RegionMatch.SOME if self.possible[region] else RegionMatch.NONE
-        )
+        possible = RegionMatch.SOME if self.possible[region] else RegionMatch.NONE
+        verdict = RegionMatch.ALL if self.certain[region] else possible
         return Coverage(verdict, float(self.share[region]), bool(self.measured[region]))
 
 

@@ -225,9 +225,10 @@ def _handle_errors(app: FastAPI) -> None:
 def _host_name(host: str) -> str:
     """Return the name in a Host header, without the port."""
     name = host.strip().lower()
-    return (
-        name[1:].partition("]")[0] if name.startswith("[") else name if name.count(":") > 1 else name.partition(":")[0]
-    )
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    is_bare_ipv6 = name.count(":") > 1
+    return name if is_bare_ipv6 else name.partition(":")[0]
 
 
 def _log_requests(app: FastAPI, path: FilePath | None) -> None:

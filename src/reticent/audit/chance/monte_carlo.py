@@ -90,7 +90,11 @@ class Vote:
     def unsafe_share(
         self, answers: FloatArray, question: FloatArray, threshold: float, rng: np.random.Generator
     ) -> float:
-        """Return the share of possible answers that SAFE rejects; stops early once it must exceed the threshold."""
+        """Return the share of possible answers, sampled given the earlier ones, after which some person would not be
+        safe.
+
+        Stops early once the share must exceed the threshold.
+        """
         start = self.walk.start(answers)
         after = Walk(self.walk.prior, np.vstack([self.walk.matrix, question]))
         rejected = votes_cast = 0

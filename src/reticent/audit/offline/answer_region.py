@@ -160,7 +160,8 @@ class Region:
 def _pieces(classes: PersonClasses, singles: int) -> tuple[tuple[IntArray, ...], IntArray, IntArray]:
     """Return the people of each piece, the first piece of each person's class, and the class of each piece.
 
-    Up to ``singles`` people of a class are pieces of their own; the others form one piece.
+    A class is people who are in the same queries. Up to ``singles`` of them are pieces of their own; the others form
+    one piece.
     """
     order = np.argsort(classes.of, kind="stable")
     ends = np.cumsum(classes.size)

@@ -204,8 +204,8 @@ class RegionSearch:
         solution = _solved(costs, rows, [float(answer) for answer in self.region.answers], limits)
         if solution.status == 0:
             return "optimal", solution.x, np.zeros(0) if rows is None else -solution.eqlin.marginals
-        is_unclear = solution.status in (_UNBOUNDED, _UNCLEAR)
-        status = "infeasible" if solution.status == _INFEASIBLE else "unbounded" if is_unclear else "failed"
+        words = {_INFEASIBLE: "infeasible", _UNBOUNDED: "unbounded", _UNCLEAR: "unbounded"}
+        status = words.get(solution.status, "failed")
         return status, np.zeros(0), np.zeros(0)
 
     def _one_beyond(self, goal: Goal, box: Box) -> tuple[str, FloatArray, FloatArray]:

@@ -101,8 +101,8 @@ def alternatives(node: exp.Expr, scope: Scope, is_true: bool = True) -> tuple[Al
 
 
 def compare(left: Term, operator: str, right: Term, scope: Scope) -> tuple[Alternative, ...]:
-    """Return the alternatives (conjunctions of conditions, of which one must hold) under which an SQL comparison is
-    true: both sides are non-NULL, and it holds.
+    """Return the conjunctions of conditions of which one must hold for an SQL comparison to be true: both sides are
+    non-NULL, and it holds.
     """
     left, right = _typed(left, right, scope, operator), _typed(right, left, scope, operator)
     if NULL in (left, right):
@@ -169,7 +169,7 @@ def _keeps_value(column: SchemaColumn, to: exp.DataType, scope: Scope) -> bool:
 
 
 def _comparison(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
-    """Return the alternatives under which a comparison is true, or false."""
+    """Return the conjunctions of conditions of which one must hold for a comparison to be true, or false."""
     operator = _OPERATORS[type(node)]
     right = node.args["expression"].unnest()
     left = node.this.unnest()
@@ -223,7 +223,7 @@ def _like(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...
 def _tuple_equal(
     left: Sequence[exp.Expr], right: Sequence[exp.Expr], node: exp.Expr, scope: Scope
 ) -> tuple[Alternative, ...]:
-    """Return the alternatives under which two tuples are equal."""
+    """Return the conjunctions of conditions of which one must hold for two tuples to be equal."""
     if len(left) != len(right):
         raise Unsupported("a comparison of tuples of different lengths", node, scope.text)
     combined: tuple[Alternative, ...] = ALWAYS
@@ -233,7 +233,7 @@ def _tuple_equal(
 
 
 def _between(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
-    """Return the alternatives under which BETWEEN is true, or false."""
+    """Return the conjunctions of conditions of which one must hold for BETWEEN to be true, or false."""
     term = operand(node.this, scope)
     low, high = operand(node.args["low"], scope), operand(node.args["high"], scope)
     if node.args.get("symmetric"):
@@ -244,7 +244,9 @@ def _between(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, 
 
 
 def _in(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
-    """Return the alternatives under which IN is true, or false, for a list or a subquery."""
+    """Return the conjunctions of conditions of which one must hold for IN, with a list or a subquery, to be true, or
+    false.
+    """
     inner = node.args.get("query")
     if inner is not None:
         if not is_true:
@@ -280,7 +282,9 @@ def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[A
     terms = [operand(side, scope) for side in sides]
 
     def matches(disjunct: Disjunct) -> tuple[Alternative, ...]:
-        """Return the alternatives under which the terms compare with one row of the subquery."""
+        """Return the conjunctions of conditions of which one must hold for the terms to compare with one row of the
+        subquery.
+        """
         if len(disjunct.outputs) != len(terms):
             raise Unsupported("IN with a different number of columns", node, scope.text)
         combined: tuple[Alternative, ...] = (disjunct.when,)
@@ -294,7 +298,7 @@ def _any(left: exp.Expr, operator: str, node: exp.Expr, scope: Scope) -> tuple[A
 
 
 def _exists(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
-    """Return the alternatives under which EXISTS is true."""
+    """Return the conjunctions of conditions of which one must hold for EXISTS to be true."""
     if not is_true:
         raise Unsupported("NOT EXISTS", node, scope.text)
     inner = node.this.unnest()
@@ -315,7 +319,9 @@ def _semijoin(
     node: exp.Expr,
     matches: Callable[[Disjunct], tuple[Alternative, ...]],
 ) -> tuple[Alternative, ...]:
-    """Return the alternatives of a subquery's rows; ``matches`` gives those of one row."""
+    """Return the conjunctions of conditions of which one must hold for a row of a subquery to exist; ``matches`` gives
+    those for one row.
+    """
     table = scope.subquery(inner)
     if table.inexact:
         raise Unsupported(f"a subquery with {table.inexact[0]},", node, scope.text)
@@ -323,7 +329,9 @@ def _semijoin(
 
 
 def _is(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
-    """Return the alternatives under which IS NULL, IS TRUE or IS NOT DISTINCT FROM is true, or false."""
+    """Return the conjunctions of conditions of which one must hold for IS NULL, IS TRUE or IS NOT DISTINCT FROM to be
+    true, or false.
+    """
     right = node.args["expression"].unnest()
     if node.args.get("negate"):
         is_true = not is_true
@@ -364,7 +372,9 @@ def _same(node: exp.Expr, scope: Scope, is_equal: bool) -> tuple[Alternative, ..
 
 
 def _truth_value(node: exp.Expr, scope: Scope, is_true: bool) -> tuple[Alternative, ...]:
-    """Return the alternatives under which a boolean column or constant is true, or false."""
+    """Return the conjunctions of conditions of which one must hold for a Boolean column or constant to be true, or
+    false.
+    """
     if isinstance(node, exp.Column):
         term = operand(node, scope)
         column = scope.column_type(term) if isinstance(term, Variable) else None

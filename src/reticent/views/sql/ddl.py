@@ -558,7 +558,7 @@ def _narrow(check: exp.Expr, columns: list[SchemaColumn], position_of: dict[str,
 
 
 def _policy(statement: exp.Command) -> tuple[str, str] | None:
-    """Return the table of a row-level security policy, and its condition on visible rows."""
+    """Return the table of a row-level security policy, and its condition on visible rows; None for any other statement."""
     policy = _POLICY.match(str(statement.expression))
     if policy is None or str(statement.this).upper() not in ("CREATE", "ALTER"):
         return None

@@ -58,14 +58,11 @@ def _read(file: Path, dialect: str) -> Mapping[str, str]:
         raise PolicyError(f"{file} holds no SELECT and no CREATE VIEW.")
     for number, (part, statement) in enumerate(queries, start=1):
         name_comment = _NAME.search(part)
-        name = (
-            statement.this.find(exp.Table).name
-            if _is_view(statement)
-            else name_comment["name"]
-            if name_comment
-            else None
-        )
-        if name is None:
+        if _is_view(statement):
+            name = statement.this.find(exp.Table).name
+        elif name_comment:
+            name = name_comment["name"]
+        else:
             name = file.stem if len(queries) == 1 else f"{file.stem}-{number}"
         if name in query_texts:
             raise PolicyError(f"{file}: the query {name!r} is defined twice; give one another name.")
