@@ -59,7 +59,9 @@ class _Side:
 
     @cached_property
     def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Mask, Mask]:
-        """For every label its lowest and highest coordinate and whether they are attained; NaN if it contains only null."""
+        """Return, for every label, its lowest and highest coordinate and whether they are attained; NaN if it contains
+        only null.
+        """
         count = len(self.pieces.measured)
         low, high = np.full(count, np.inf), np.full(count, -np.inf)
         values = self.pieces.values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy()[self.pieces.members]
@@ -203,7 +205,9 @@ def _compared(form: LinearForm, operator: Operator, sides: Mapping[str, _Side], 
 def _exactly_against_zero(
     form: LinearForm, operator: Operator, sides: Mapping[str, _Side], region: int
 ) -> tuple[bool, bool]:
-    """Compare ``form`` with 0 in one region in exact arithmetic: whether it may be true there, and whether it must."""
+    """Return whether ``form operator 0`` may be true in one region (a label in each column), and whether it must, in
+    exact arithmetic.
+    """
     low: float | Fraction = form.constant
     high: float | Fraction = form.constant
     low_closed = high_closed = True

@@ -349,7 +349,7 @@ def scope(node: Node) -> tuple[str, ...]:
 
 
 def positive(node: Node, negated: bool = False) -> Node:
-    """An equivalent condition in negation normal form (De Morgan holds for unknown as well)."""
+    """Return an equivalent condition in negation normal form (De Morgan holds for unknown as well)."""
     match node:
         case Not(part=part):
             return positive(part, not negated)

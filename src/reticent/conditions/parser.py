@@ -92,7 +92,7 @@ _KNOWN = "=, <>, <, <=, >, >=, between, in, is null, like 'abc%', and, or, not, 
 
 
 def read(text: str) -> Node:
-    """The tree of a condition. Raises :class:`ConditionError`, pointing at the error."""
+    """Return the condition that a text states. Raises :class:`ConditionError`, pointing at the error."""
     if not text.strip():
         raise ConditionError("it is empty. Write something like: age between 30 and 40", text, (0, len(text)))
     if len(text) > _LONGEST:
@@ -123,7 +123,7 @@ class _ConditionReader:
         self.text = text
 
     def condition(self, node: exp.Expr) -> Node:
-        """An expression that is true, false or unknown for a row."""
+        """Return the condition of an SQL expression that is true, false or unknown for a row. Raises for any other."""
         self.check_arguments(node)
         span = self.span(node)
         if node.args.get("negate"):
@@ -165,7 +165,9 @@ class _ConditionReader:
         raise self.fault(f"this kind of condition is not supported. Supported are {_KNOWN}.", node)
 
     def operand(self, node: exp.Expr) -> Operand:
-        """An expression that has a value for a row."""
+        """Return the operand of an SQL expression that has a value for a row: a column, a constant, or arithmetic on
+        them. Raises for any other.
+        """
         self.check_arguments(node)
         span = self.span(node)
         match node:

@@ -71,7 +71,7 @@ class Policy(PolicyFile):
         return {"engine": engine, "spark": None if section is None else section.model_dump()}
 
     def sourced(self, engine: str | None) -> Source:
-        """Return the source of the rows, for an engine."""
+        """Return the source of the rows that the policy names, as ``engine`` reads it."""
         data, machine = self.sections.data, self.machine(engine)
         if machine and data.source is None and (data.table is not None or data.query is not None):
             return Source("the catalogue", table=data.table, query=data.query, **self.reading, **machine)

@@ -53,7 +53,11 @@ class _Wrong(Exception):
 
 
 def verify(certificate: Mapping[str, Any]) -> CertificateCheck:
-    """Verify a certificate (as :func:`reticent.views.view_certificate.read_certificate` reads it)."""
+    """Check a certificate, as :func:`reticent.views.view_certificate.read_certificate` reads it; return whether it
+    holds, its status, and how that was checked.
+
+    A disclosure is checked on its witness, a PRIVATE status by its homomorphisms or by deciding again.
+    """
     status = str(certificate.get("status"))
     try:
         schema = schema_from_json(certificate["schema"], certificate["dialect"])
@@ -132,7 +136,9 @@ def _check_possible(witness: Mapping[str, Any], secret: Query, view: Query, chec
 
 
 def _run_again(witness: Mapping[str, Any], secret: Query, view: Query, schema: Schema) -> None:
-    """Run the query texts on the witness: queries beyond the exact fragment have no definition here."""
+    """Run the query texts on the databases of the witness, because queries beyond the exact fragment have no definition
+    here. Raises if no engine shows that both answers change.
+    """
     from reticent.views.replay import NotReplayed, TookTooLong, replay_on
 
     first, second = (row_from_json(witness[name]) for name in ("row", "view_row"))
@@ -265,7 +271,9 @@ class _Same:
 def _unifiable(
     rule: ConjunctiveQuery, other: ConjunctiveQuery
 ) -> Iterable[tuple[tuple[int, ...], tuple[int, ...], _Same]]:
-    """Yield sets of subgoals of both rules that can be one row, with the equalities of terms that this implies."""
+    """Yield every two sets of subgoals, one of each rule, that can be one row, with the equalities of terms that this
+    implies.
+    """
     for relation in sorted({atom.relation for atom in rule.body} & {atom.relation for atom in other.body}):
         rule_subgoals = [index for index, atom in enumerate(rule.body) if atom.relation == relation]
         other_subgoals = [index for index, atom in enumerate(other.body) if atom.relation == relation]

@@ -257,7 +257,9 @@ class Checker:
         return self._verdict(PRIVATE, secret, view, reason, budget, not_covered)
 
     def _tied_together(self, secret: Query, view: Query, budget: SearchBudget) -> Verdict | None:
-        """Return the verdict if rows that the two queries depend on are linked by foreign keys; None if none are."""
+        """Return the verdict if rows that the two queries depend on are linked by keys and foreign keys; None if none
+        are.
+        """
         last_tie = None
         for first in self.signatures(secret, budget):
             for second in self.signatures(view, budget):

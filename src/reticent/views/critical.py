@@ -61,7 +61,7 @@ def is_plain(union: CodedUnion, setting: Setting) -> bool:
 
 
 def _undecided_nulls(union: CodedUnion) -> bool:
-    """True if some subgoal requires a column to be filled and another leaves it open."""
+    """True if some subgoal requires a column to be non-NULL and another subgoal of the table allows NULL in it."""
     required_positions = {
         (atom.relation, position)
         for query in union.disjuncts
@@ -149,7 +149,11 @@ class Signature:
                     yield CriticalSubgoals(number, frozenset(gamma), relation, pattern, classes, robust)
 
     def _robust(self, number: int, relation: str, budget: SearchBudget) -> set[int]:
-        """Return the subgoals whose loss no other fact can compensate: the only one of its relation, or blocking ones."""
+        """Return the subgoals whose row no other row can replace, so that removing it always loses an answer: the only
+        subgoal of its relation, or blocking ones.
+
+        None are known without the ``fast`` setting.
+        """
         if not self.setting.fast:
             return set()
         query = self.union.disjuncts[number]

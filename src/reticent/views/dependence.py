@@ -290,7 +290,9 @@ class _Answers:
 def _shown(
     world: SmallWorld, witness: DatabaseWitness, statements: Sequence[str], engine: str, seconds: float
 ) -> DatabaseWitness | None:
-    """Return the witness with random facts under which both answers depend on each other, measured in a database; None if there are none in time."""
+    """Return a witness if both answers depend on each other when the random facts of ``world`` vary, measured in a
+    database; None if they do not, or not in time.
+    """
     secret, view, schema = witness.about
     used = {name for name, _ in (*world.fixed, *world.random)} | secret.relations() | view.relations()
     relations = [schema.relation(name) for name in sorted(used)]
@@ -322,7 +324,9 @@ def _database(facts: Sequence[Fact]) -> Database:
 
 
 def _witnessed(world: SmallWorld, witness: DatabaseWitness, answers: _Answers, engine: str) -> DatabaseWitness | None:
-    """Return the first random rows that change one answer each, in possible databases."""
+    """Return the witness with the first random rows that change the answer of the secret and of the view, each in a
+    possible database; None if one of them never changes.
+    """
     secret_change, view_change = (
         next(
             ((fact, facts) for fact in world.random if (facts := answers.changed_by(fact, query_index)) is not None),

@@ -70,7 +70,9 @@ def _covers(general: CriticalSubgoals, special: CriticalSubgoals) -> bool:
 
 
 def _pattern(live: CriticalSubgoals, signature: Signature, schema: Schema, book: Codebook) -> Pattern:
-    """Return live subgoals as a pattern of critical rows in the names of columns and variables."""
+    """Return subgoals that one critical row can match as a readable pattern: column values, equal columns and
+    comparisons.
+    """
     query = signature.union.disjuncts[live.disjunct]
     names = {live.classes.find(code): name.split("#")[0] for code, name in reversed(list(enumerate(query.names)))}
     texts = [str(book.constant(code)) if code < 0 else names[code] for code in live.pattern]

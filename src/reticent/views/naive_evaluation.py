@@ -28,7 +28,7 @@ def gains(query: Query, before: Rows, after: Rows, answer: tuple[Constant, ...])
 
 
 def returns(rule: ConjunctiveQuery, database: Rows, answer: tuple[Constant, ...]) -> bool:
-    """True if a rule has an answer in a database."""
+    """True if a rule returns ``answer`` on a database. Raises if that takes too many steps."""
     first = _match(rule.head, answer, {})
     bindings = [] if first is None else [first]
     steps = 0

@@ -107,7 +107,9 @@ def _candidates(
 def _without_rows(
     rule: ConjunctiveQuery, secret: Query, view: Query, checker: Checker, distinct: bool
 ) -> Iterator[tuple[str, ConjunctiveQuery]]:
-    """Exclude the colliding rows repeatedly, as long as they have a constant to exclude them by."""
+    """Yield the view without the rows that it shares with the secret: excluded one collision at a time, as long as a
+    row has a constant to exclude it by.
+    """
     conditions: list[str] = []
     for _ in range(ROUNDS):
         query = _query(rule, view, distinct, checker.schema)

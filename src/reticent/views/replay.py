@@ -199,7 +199,10 @@ def _run(
 
 @contextmanager
 def _session(engine: str, deadline: float) -> Iterator[Callable[..., Any]]:
-    """Open an in-memory database; any error means that the text cannot be replayed there."""
+    """Open an in-memory database, and yield its ``execute``; any error means that the text cannot be replayed there.
+
+    Statements are interrupted at the deadline.
+    """
     if engine == "sqlite":
         connection = sqlite3.connect(":memory:")
         connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)

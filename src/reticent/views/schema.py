@@ -43,7 +43,10 @@ class SchemaColumn:
     wide: bool = False
 
     def read(self, item: Constant) -> Constant:
-        """Return ``item`` as this column stores it (type and collation); ValueError if it cannot."""
+        """Return ``item`` as this column stores it, by type and collation.
+
+        Raises ValueError if the column cannot hold it, DependsOnDatabase if databases differ in what it equals.
+        """
         if item.kind == "double":
             item = self._read_double(item)
         if item.kind in ("string", "label"):

@@ -69,7 +69,9 @@ class _Agreement:
 def _propagate(
     index: int, row: Fact, rows: list[list[Fact]], chosen: dict[int, Fact], agree: _Agreement
 ) -> dict[int, Fact] | None:
-    """Return the facts that follow from mapping a subgoal to ``row``; None if they contradict each other or earlier choices."""
+    """Return the facts (rows) to which other subgoals must be mapped if one is mapped to ``row``; None if they
+    contradict each other or earlier choices.
+    """
     implied = {index: row}
     pending = [index]
     while pending:

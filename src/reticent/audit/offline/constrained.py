@@ -26,7 +26,11 @@ _METHOD = "Linear programs and a search by cases; every verdict proved in exact 
 
 
 def check_constrained(log: Log, limit: int, context: Context | None) -> Report:
-    """Find the exposed people with at most ``limit`` linear programs; see the module."""
+    """Find the people exposed by any log, bounded or mixed, with at most ``limit`` linear programs.
+
+    A person is exposed if the largest and smallest possible value, searched by cases, are equal; both are proved in
+    fractions. People for whom the limit is reached stay undecided.
+    """
     impossible = not_whole(log)
     if impossible is not None:
         return Report(log, _METHOD, contradiction=impossible, consistent=False)

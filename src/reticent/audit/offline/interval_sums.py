@@ -72,7 +72,9 @@ class _Graph:
         )
 
     def potentials(self) -> tuple[IntArray, list[int] | None]:
-        """Return distances from a node joined to all with length 0 (Bellman-Ford), or the edges of a negative cycle."""
+        """Return the shortest distances (Bellman-Ford) from an extra node joined to all with length 0, or the edges of
+        a negative cycle.
+        """
         distance = np.zeros(len(self.ends), dtype=np.int64)
         via = np.full(len(self.ends), -1)
         for _ in range(len(self.ends) + 1):
@@ -141,7 +143,11 @@ class _Graph:
 
 
 def check_intervals(log: Log) -> Report:
-    """Find the people exposed by Boolean sums over intervals; see the module."""
+    """Find the people exposed by Boolean sums over intervals of people, by shortest paths between the ends of the
+    intervals.
+
+    A person is 0 (or 1) for certain if the number of ones from one end to the next can only be 0 (or all).
+    """
     impossible = not_whole(log)
     if impossible is not None:
         return Report(log, _METHOD, contradiction=impossible, consistent=False)

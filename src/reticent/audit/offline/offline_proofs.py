@@ -97,7 +97,12 @@ class SoleHolder:
     excluded: tuple[tuple[int, tuple[int, ...]], ...]
 
     def holds(self, log: Log) -> bool:
-        """Return whether every other member of the query is excluded by another query, as stated."""
+        """Return whether the excluded people cannot have the value, and everybody else in the query is the person
+        named.
+
+        A person is excluded by a tighter bound of another query, or, if values are distinct, by not being in another
+        query with the same answer.
+        """
         entry = log.entry(self.number)
         if entry.query.function == "sum" or entry.answer != self.value:
             return False

@@ -228,7 +228,9 @@ def _slices(matrix: sparse.csr_array) -> Iterator[IntArray]:
 
 
 def reconstruct(values: BigArray, modulus: int) -> tuple[BigArray, int] | None:
-    """Return small numerators over one small denominator that agree with ``values`` modulo ``modulus``, if they exist."""
+    """Return small numerators over one small denominator that agree with ``values`` modulo ``modulus`` (rational
+    reconstruction); None if there are none.
+    """
     bound = isqrt(modulus // 2)
     denominator = 1
     for value in values:

@@ -274,7 +274,11 @@ def _solved(costs: FloatArray, rows: Any, right: list[float], limits: list[tuple
 
 
 def _solve(region: Region, values: list[Fraction | None], guess: FloatArray) -> Point | None:
-    """Solve the equations for the open values; those that stay free take a simple fraction near the guess."""
+    """Solve the equations of the queries, in fractions, for the values that are None; those that stay free take a
+    simple fraction near ``guess``.
+
+    None if the given values contradict the equations.
+    """
     start, data, columns = region.matrix.indptr, region.matrix.data, region.matrix.indices
     pivots: dict[int, tuple[dict[int, Fraction], Fraction]] = {}
     for row, answer in enumerate(region.answers):

@@ -23,7 +23,10 @@ class PersonClasses:
 
     @classmethod
     def traced(cls, entries: tuple[LogEntry, ...], n: int) -> PersonClasses:
-        """Partition the people by one query after the other; linear in the members, exact."""
+        """Partition people into classes that no query distinguishes, by one query after the other.
+
+        Exact, and linear in the number of members.
+        """
         class_of = np.zeros(n, dtype=np.int64)
         size = np.array([n], dtype=np.int64)
         for entry in entries:

@@ -68,7 +68,9 @@ class _Holders:
 
 
 def check_maxima(log: Log) -> Report:
-    """Find the people exposed by maxima, or by minima, of unbounded values; see the module."""
+    """Find the people exposed by maxima, or by minima, of unbounded values: a person is exposed if no one else can
+    attain the answer of a query.
+    """
     holders = _Holders.of(log)
     questions = _with_duplicates(holders) if log.duplicates else _distinct(holders)
     shared = "may be shared" if log.duplicates else "are distinct"

@@ -166,7 +166,9 @@ class SumSystem:
 
 
 def check_sums(log: Log) -> Report:
-    """Find the people exposed by sums of unbounded values; see the module."""
+    """Find the people exposed by sums of unbounded values, by linear algebra: a value is determined if a combination of
+    the queries isolates it.
+    """
     system = SumSystem.of(log)
     how = "explicit data sets that differ in all other people" if system.explicit else "two private random primes"
     method = f"Linear algebra: exposures proved in exact fractions, the absence of others by {how}."

@@ -76,7 +76,9 @@ class ColumnAudit:
             self._extend(self._auditor)
 
     def decide(self, function: Asked, members: NDArray[np.int64]) -> Decision:
-        """Answer or deny, without recording it."""
+        """Answer or deny a query by the declarations of the column, its family of queries and the auditor; nothing is
+        recorded.
+        """
         if self.column.refusal is not None:
             rule = "noise-only" if self.column.noise is not None and self.column.noise.only else "bounded"
             return Decision(False, self.column.refusal, rule)

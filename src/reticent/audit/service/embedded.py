@@ -197,7 +197,9 @@ class EmbeddedDatabase:
 
     @contextmanager
     def _source(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """Yield the name of a selectable relation while the block runs, and the name of every column in it."""
+        """Yield the name of a relation with the rows of the file, selectable while the block runs, and the name of
+        every column in it.
+        """
         names = list(dict.fromkeys([self._settings.key, *self._settings.public, *self._settings.sensitive]))
         if self._path.suffix.lower() not in _DUCKDB:
             renamed = {name: f"column_{index}" for index, name in enumerate(names)}

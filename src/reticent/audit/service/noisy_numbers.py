@@ -97,7 +97,9 @@ def noisy_numbers(kind: NoisyKind, values: pl.Series, noise: Noise, cells: Value
 def _steps(
     kind: NoisyKind, numbers: pl.Series, bounds: Bounds, cells: ValueCells | None
 ) -> list[tuple[Contribution, Whole]]:
-    """Return the true numbers of every step, with the contribution of one value."""
+    """Return the true numbers to which noise is added, in one or more steps, each with what one value can contribute to
+    it.
+    """
     if kind == "noisy frequencies":
         assert cells is not None
         return [(Contribution(0, 1, cells.size == 1), cells.counts(numbers))]
@@ -124,7 +126,9 @@ def _scale(contribution: Contribution, epsilon: Fraction) -> Fraction:
 def estimated(
     function: str, measured: NoisyNumbers, people: int, share: Fraction | None = None
 ) -> tuple[Estimated, ...]:
-    """Return what a function of ``people`` values follows from its noisy numbers: one statistic, or one for every cell of a histogram."""
+    """Return what a function of ``people`` values is estimated to be from its noisy numbers: one statistic, or one for
+    every cell of a histogram.
+    """
     if function in ("sum", "avg"):
         return (_total(measured, people if function == "avg" else 1, people),)
     noises = [WholeNoise("epsilon", scale) for scale in measured.scales]

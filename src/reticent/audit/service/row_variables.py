@@ -45,7 +45,11 @@ class People:
         self._rows: dict[str, NDArray[np.int64]] = {}
 
     def update(self, rows: AskedRows) -> None:
-        """Update to the current rows and register new variables; ``registered`` counts them."""
+        """Update to the current rows, and register new variables: one for each value that a person has or had in a
+        sensitive column.
+
+        ``registered`` counts them.
+        """
         variables, owners = {}, {}
         for column, declared in self._settings.sensitive.items():
             if not declared.duplicates and rows.values[column].drop_nulls().is_duplicated().any():

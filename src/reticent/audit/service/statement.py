@@ -358,7 +358,9 @@ class _StatementReader:
     def condition(
         self, node: exp.Expr, aggregates: tuple[Aggregate, ...], buckets: ValueCells | None
     ) -> tuple[Condition | None, ValueCells | None]:
-        """Return the condition on public columns, which selects people, and the cell of protected values that the others describe."""
+        """Return the part of a condition on public columns, which selects people, and the set of protected values that
+        the other part describes (for a noisy count).
+        """
         counted = buckets is None and all(
             (aggregate.function, aggregate.column) == ("count", None) for aggregate in aggregates
         )

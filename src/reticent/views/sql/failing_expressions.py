@@ -131,7 +131,10 @@ def _is_short(value: Fraction) -> bool:
 
 
 def _operands(node: exp.Expr, schema: Schema, root: exp.Expr, depth: int = 0) -> list[SchemaColumn | Constant | None]:
-    """Return the columns and constants that an operand may be; None for unknown ones."""
+    """Return the columns and constants that an operand of a comparison may stand for; None for an unknown one.
+
+    A column name stands for all columns of that name in the schema, and for expressions with this alias.
+    """
     if depth > _MOST_ALIASES:
         return [None]
     if isinstance(node, exp.Any | exp.All | exp.Subquery):

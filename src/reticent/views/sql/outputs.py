@@ -14,8 +14,8 @@ _ONE_TO_ONE = (exp.Neg, exp.Paren)
 def select_list(
     node: exp.Select, sources: Sources, owner: TranslatorProtocol, outer: RowScope | None
 ) -> tuple[tuple[str, ...], list[list[tuple[Output, ...]]]]:
-    """Return the column names of a SELECT list, and the outputs of every row, as rows are grouped by union and disjunct
-    in the first of the ``sources``.
+    """Return the column names of a SELECT list, and its outputs for every row: listed by union, and by disjunct within
+    it, of the first group of joined tables.
     """
     names: list[str] = []
     pickers: list[exp.Expr] = []
@@ -40,7 +40,9 @@ def select_list(
 
 
 def beyond_positive(node: exp.Select, text: str) -> str | None:
-    """Return what in the block, beyond FROM and WHERE, is outside the exact fragment."""
+    """Return what in a SELECT, beyond FROM and WHERE, prevents an exact translation (such as an aggregate), with its
+    position; None if nothing does.
+    """
     for expression in [*node.expressions, node.args.get("having")]:
         for part in outside_subqueries(expression):
             if isinstance(part, exp.Window):
