@@ -59,7 +59,7 @@ def read_schema_file(path: Path) -> Schema:
 
 
 def _relation(name: str, entry: Any, path: Path) -> Relation:
-    """Return a table of a schema file: its columns with their types."""
+    """Return the table that an entry of a schema file describes: its columns with their types."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("columns"), Mapping):
         raise PolicyError(f"{path}: the table {name} needs 'columns', a map from name to type.")
     columns = []

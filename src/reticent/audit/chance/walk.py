@@ -142,7 +142,9 @@ class Walk:
     def _bracket(
         self, height: Callable[[FloatArray], FloatArray], level: FloatArray, end: FloatArray, side: float
     ) -> FloatArray:
-        """Return an end of the chord beyond which the density is below the level; found by doubling if the support is unbounded."""
+        """Return, for each chain, how far along its direction (``side`` -1 or 1) slice sampling must look: the ``end``
+        of the support, or, if that is infinite, a distance at which the density is below the level, found by doubling.
+        """
         quartiles = self.prior.quantile(np.array([0.25, 0.75]))
         distance = np.where(np.isfinite(end), end, side * float(quartiles[1] - quartiles[0]))
         while True:
