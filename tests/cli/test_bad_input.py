@@ -94,7 +94,7 @@ CASES: dict[str, tuple[str | bytes, str, str]] = {
     "two columns of one name": (
         CSV.replace("note", "age", 1),
         POLICY,
-        "policy.toml:4:1: patients.csv, line 1: two columns are called 'age' (the 2nd and the 5th). Give every column its own name.",
+        "policy.toml:4:1: patients.csv, line 1: two columns are called 'age' (the 2nd and the 5th). Give every column its own name, or pass number_names=True",
     ),
     "a NUL byte": (
         CSV.replace("Person 2", "Person\0002"),

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import reticent as rt
 from reticent.errors import DataError, PolicyError
 from reticent.io import Source, read_frame
-from reticent.io.record_layout import find_layout
+from reticent.io.record_layout import find_layout, repetitions_numbered
+from reticent.policy import Policy
 from tests.io.test_sheets import workbook
 
 ROWS = [("31", "f", "flu"), ("44", "m", "gout"), ("52", "f", "flu"), ("29", "m", "ulcer")]
@@ -230,3 +231,45 @@ def test_a_layout_is_found_whatever_the_records_are(
     assert 0 <= found.above < len(filled)
     assert header is None or found.header is header
     assert bool(found.assumed) == (found.above > 0 or (header is None and not found.header))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_repeated_names_are_numbered_where_that_is_said(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"visits{suffix}"
+    head, rows = ["date", "sex", "date", "", "date_2", "date"], [[1, "f", 3, 4, 5, 6], [7, "m", 9, 10, 11, 12]]
+    if suffix == ".xlsx":
+        workbook(path, Visits=[head, *rows])
+    else:
+        write(path, text(*(tuple(map(str, line)) for line in [head, *rows])))
+    with pytest.raises(DataError, match=r"called 'date'.*number_names=True \(--number-names\)"):
+        read_frame(path)
+    frame = read_frame(path, number_names=True)
+    assert frame.columns == ["date", "sex", "date_3", "column_4", "date_2", "date_4"]
+    assert frame["date_3"].to_list() == [3, 9]
+    assert frame["date_4"].to_list() == [6, 12]
+    assert read_frame(path, number_names=True, columns=["date_4", "sex"]).columns == ["date_4", "sex"]
+    assert Source(path, number_names=True).read(["date_3"])["date_3"].to_list() == [3, 9]
+
+
+def test_a_policy_says_that_names_are_numbered(tmp_path: Path) -> None:
+    path = write(tmp_path / "visits.csv", text("date,date", *(f"{n},{n % 7}" for n in range(60))))
+    inspected = rt.inspect(path, output=tmp_path / "policy.toml", number_names=True, prices=False)
+    assert "number_names = true" in inspected.policy
+    (tmp_path / "policy.toml").write_text(inspected.policy)
+    read = Policy.read(tmp_path / "policy.toml")
+    assert read.sourced(None).columns() == ["date", "date_2"]
+
+
+def test_numbering_of_names_is_for_files_that_have_them(tmp_path: Path) -> None:
+    pl.DataFrame({"age": [1]}).write_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(PolicyError, match="number_names= is for text files and spreadsheets"):
+        Source(tmp_path / "rows.parquet", number_names=True)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "a_2", "a_3", "a_2_2"])))
+def test_numbered_names_are_distinct_and_first_ones_stay(names: list[str]) -> None:
+    numbered = repetitions_numbered(names)
+    assert len(set(numbered)) == len(names)
+    for position, (name, unique_name) in enumerate(zip(names, numbered, strict=True)):
+        assert (unique_name == name) == (name not in names[:position])
+        assert unique_name.startswith(name)

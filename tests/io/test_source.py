@@ -206,7 +206,7 @@ def test_frames_of_every_kind_are_read() -> None:
         ),
         (
             b"a,b,a\n1,2,3\n",
-            "a.csv, line 1: two columns are called 'a' (the 1st and the 3rd). Give every column its own name. If the line is a row, pass header=False (--no-header).",
+            "a.csv, line 1: two columns are called 'a' (the 1st and the 3rd). Give every column its own name, or pass number_names=True (--number-names). If the line is a row, pass header=False (--no-header).",
         ),
         (
             b'a,b\n1,2\n"x\ny",4\n5\n',

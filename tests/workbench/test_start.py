@@ -18,7 +18,7 @@ from reticent.workbench.pages import start
 from reticent.workbench.pages.guarantee import FIRST_VALUES, first_meaning
 from reticent.workbench.problem_words import policy_words, reading_words
 from reticent.workbench.project import Project, Projects
-from tests.workbench.conftest import HOST
+from tests.workbench.conftest import HOST, Shop
 
 POLICY = """
 [data]
@@ -120,9 +120,36 @@ def test_a_file_that_cannot_be_read_is_explained_by_the_fields_of_the_page(tmp_p
     with pytest.raises(DataError) as told:
         rt.read(path)
     words = reading_words(str(told.value), tmp_path)
-    assert "enter 1 as “Lines above the table”" in words
+    assert "have the repeated names numbered below" in words
     assert "choose “a row” as “First line” below" in words
-    assert "--no-header" not in words
+    assert "--no" not in words
+
+
+def test_repeated_names_are_numbered_by_one_click_and_the_policy_says_so(shop: Shop, tmp_path: Path) -> None:
+    path = tmp_path / "twice.csv"
+    path.write_bytes("age;sex;age;größe\n".encode("cp1252") + b"31;f;40;1\n32;m;41;2\n" * 60)
+    answered = shop.client.post("/open", path=str(path))
+    number = re.findall(r"/p/([0-9a-f]+)/", answered.headers["location"])[0]
+    refused = shop.client("GET", f"/p/{number}/pending").text
+    address = re.findall(r'hx-post="(/p/\w+/read/numbered)"', refused)[0]
+    assert "sex" not in refused
+    shop.client.post(address)
+    shop.client("GET", f"/p/{number}/pending")
+    project = shop.client.desk.projects.find(number)
+    assert project.content(project.head)["data"]["number_names"] is True
+    assert "numbered: date, date_2" in shop.page(project, "data")
+    read = Policy.parse(project.text(project.head), "policy", project.folder).sourced(None).read()
+    assert read.columns == ["age", "sex", "age_2", "größe"]
+    assert read["age_2"].unique().sort().to_list() == [40, 41]
+
+
+def test_a_file_without_repeated_names_offers_no_numbers(shop: Shop, tmp_path: Path) -> None:
+    path = tmp_path / "ragged.csv"
+    path.write_text("age,sex\n1\n2,m\n")
+    answered = shop.client.post("/open", path=str(path))
+    number = re.findall(r"/p/([0-9a-f]+)/", answered.headers["location"])[0]
+    assert "1 fields where the header has 2" in (refused := shop.client("GET", f"/p/{number}/pending").text)
+    assert "read/numbered" not in refused
 
 
 def test_equal_guarantees_of_several_columns_share_a_line() -> None:
@@ -135,7 +162,7 @@ def test_equal_guarantees_of_several_columns_share_a_line() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in FIRST_VALUES if name != "InTurn"])
+@pytest.mark.parametrize("name", FIRST_VALUES)
 def test_every_guarantee_that_can_be_added_says_what_it_promises_at_first(name: str) -> None:
     words = first_meaning(name)
     assert all(f"{parameter} = {value}" in words for parameter, value in FIRST_VALUES[name].items())

@@ -74,7 +74,7 @@ def test_a_page_of_rows_tells_what_was_found_out(folder: Path, policy: str) -> N
     assert page["total"] == 300
     assert len(page["rows"]) == 2
     assert page["found"] == {"encoding": "utf-8", "delimiter": ",", "header": True, "skip_rows": 0}
-    assert set(page["options"]) == {"encoding", "delimiter", "header", "skip_rows"}
+    assert set(page["options"]) == {"encoding", "delimiter", "header", "skip_rows", "number_names"}
 
 
 def test_a_typed_file_has_nothing_to_read_in_another_way(tmp_path: Path) -> None:

@@ -149,6 +149,10 @@ class ReadingOptions:
     skip_rows: Annotated[
         int | None, typer.Option("--skip-rows", help="The number of lines above the table, if detection fails.")
     ] = None
+    number_names: Annotated[
+        bool | None,
+        typer.Option("--number-names", help="Number repeated column names: date, date_2.", show_default=False),
+    ] = None
 
     def said(self) -> dict[str, Any]:
         """Return the options that were given, as keyword arguments of :class:`reticent.io.Source`, ``rt.read`` and ``rt.inspect``."""

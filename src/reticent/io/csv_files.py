@@ -26,7 +26,7 @@ from reticent.base.expansion import may_be_held, most_expanded, refused_expansio
 from reticent.base.memory import text_memory
 from reticent.errors import DataError
 from reticent.io.csv_records import MalformedRecords, RecordFormat, RecordText, record_blocks, text_blocks
-from reticent.io.record_layout import find_layout, is_note, usual_width
+from reticent.io.record_layout import find_layout, is_note, repetitions_numbered, usual_width
 from reticent.io.row_source import RowSource, chosen_columns
 from reticent.io.text_types import TEXT, TextKind, TypeEvidence, declared_kind, is_missing_word
 from reticent.table import StreamRows, TableCodebook
@@ -55,6 +55,7 @@ class CsvFile(RowSource):
     types: Mapping[str, str] = field(default_factory=dict)
     header: bool | None = None
     skip_rows: int | None = None
+    number_names: bool | None = None
     _doubts: dict[str, str] = field(init=False, default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -187,12 +188,14 @@ class CsvFile(RowSource):
             raise DataError(
                 f"{self.path}, line {line}: {len(names):,} columns, but at most {_MOST_COLUMNS:,} are read. Select fewer columns first."
             )
+        if self.number_names:
+            return repetitions_numbered(names)
         first_position: dict[str, int] = {}
         for number, name in enumerate(names):
             if first_position.setdefault(name, number) != number:
                 raise DataError(
                     f"{self.path}, line {line}: two columns are called {name!r} (the {_nth(first_position[name])} and the {_nth(number)}). Give every column its own "
-                    "name. If the line is a row, pass header=False (--no-header)."
+                    "name, or pass number_names=True (--number-names). If the line is a row, pass header=False (--no-header)."
                 )
         return names
 

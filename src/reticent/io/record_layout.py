@@ -69,6 +69,20 @@ def usual_width(records: Sequence[Record]) -> int:
     return max(counts, key=lambda width: (counts[width], width), default=0)
 
 
+def repetitions_numbered(names: Sequence[str]) -> tuple[str, ...]:
+    """The names with the repeated ones numbered from the second on: ``date``, ``date_2``. A number that makes a name of the file is skipped."""
+    taken, times = set(names), Counter[str]()
+    numbered = []
+    for name in names:
+        times[name] += 1
+        unique_name = name
+        while times[name] > 1 and (unique_name := f"{name}_{times[name]}") in taken:
+            times[name] += 1
+        taken.add(unique_name)
+        numbered.append(unique_name)
+    return tuple(numbered)
+
+
 def is_note(record: Record, width: int) -> bool:
     """True if a record holds one text instead of a row of ``width`` fields."""
     filled = [cell for cell in record if cell]

@@ -23,7 +23,7 @@ import polars as pl
 from reticent.base.extras import needed
 from reticent.errors import DataError, PolicyError, did_you_mean, first_line
 from reticent.io.confined import confined
-from reticent.io.record_layout import RecordLayout, find_layout
+from reticent.io.record_layout import RecordLayout, find_layout, repetitions_numbered
 from reticent.io.row_source import RowSource, chosen_columns
 from reticent.io.sheet_extent import check_workbook
 from reticent.table import LossyTable, TableCodebook, TableRows, as_plain_text, conformed
@@ -41,12 +41,13 @@ _SAMPLE = 200
 
 @dataclass(frozen=True)
 class Workbook(RowSource):
-    """A spreadsheet file. ``sheet`` names a sheet; optional if only one has rows. ``header`` and ``skip_rows`` are detected unless given."""
+    """A spreadsheet file. ``sheet`` names a sheet; optional if only one has rows. ``header`` and ``skip_rows`` are detected unless given; with ``number_names`` repeated column names are numbered."""
 
     path: Path
     sheet: str | None = None
     header: bool | None = None
     skip_rows: int | None = None
+    number_names: bool | None = None
 
     def columns(self) -> list[str]:
         return self._sheet.frame.columns
@@ -85,7 +86,7 @@ class Workbook(RowSource):
             opened = package.read_excel(str(self.path))
             name = self._chosen(opened)
             first = opened.load_sheet(name, header_row=None, skip_rows=0, n_rows=_SAMPLE, dtypes="string").to_polars()
-            layout, above = self._layout(first, name)
+            layout, above, names = self._layout(first, name)
             beginning = {"header_row": above} if layout.header else {"header_row": None, "skip_rows": above}
             frame: pl.DataFrame = opened.load_sheet(name, **beginning, schema_sample_rows=None).to_polars()
             rows, below = _rows_above_notes(frame)
@@ -105,10 +106,13 @@ class Workbook(RowSource):
             **({"skip_rows": above} if layout.above and self.skip_rows is None else {}),
             **({} if layout.header or self.header is not None else {"header": False}),
         }
-        return _Sheet(pl.DataFrame([_natural_type(column) for column in frame]), assumed, settings)
+        columns = [_natural_type(column) for column in frame]
+        if self.number_names and names:
+            columns = [column.alias(name) for column, name in zip(columns, names, strict=True)]
+        return _Sheet(pl.DataFrame(columns), assumed, settings)
 
-    def _layout(self, first: pl.DataFrame, sheet: str) -> tuple[RecordLayout, int]:
-        """Where the table begins, by the first rows as text, and the number of rows above it."""
+    def _layout(self, first: pl.DataFrame, sheet: str) -> tuple[RecordLayout, int, tuple[str, ...]]:
+        """Where the table begins, by the first rows as text, the number of rows above it, and the names of its columns if it has any."""
         numbered = [
             (number, [None if cell is None else cell.strip() for cell in row])
             for number, row in enumerate(first.iter_rows())
@@ -120,9 +124,12 @@ class Workbook(RowSource):
         where = f"{self.path}, sheet {sheet!r}"
         layout = find_layout([row for _, row in numbered], self.header, self.skip_rows, where, "row")
         above, names = numbered[layout.above]
-        if layout.header:
+        if not layout.header:
+            return layout, above, ()
+        if not self.number_names:
             self._check_header(names, sheet)
-        return layout, above
+        filled_names = [name or f"column_{number}" for number, name in enumerate(names, start=1)]
+        return layout, above, repetitions_numbered(filled_names)
 
     def _chosen(self, opened: Any) -> str:
         """Return the name of the sheet to read: the requested one, or the only one with content."""
@@ -151,7 +158,7 @@ class Workbook(RowSource):
         for number, name in enumerate(header):
             if name and name in header[:number]:
                 raise DataError(
-                    f"{self.path}: two columns of sheet {sheet!r} are called {name!r}. Give every column its own name. If these are not names, pass header=False "
+                    f"{self.path}: two columns of sheet {sheet!r} are called {name!r}. Give every column its own name, or pass number_names=True (--number-names). If these are not names, pass header=False "
                     "(--no-header) or skip_rows=1 (--skip-rows 1)."
                 )
 

@@ -48,6 +48,7 @@ _OPTIONS = {
     "labels": "files of SPSS, Stata and SAS",
     "header": "text files and spreadsheets",
     "skip_rows": "text files and spreadsheets",
+    "number_names": "text files and spreadsheets",
 }
 
 
@@ -59,7 +60,8 @@ class Source:
     so no password is written down), or a frame. ``table`` and ``query`` are for databases, ``delimiter`` and
     ``encoding`` for text, ``sheet`` for spreadsheets, ``labels`` (``"text"`` or ``"codes"``) for files of statistics
     packages. ``header`` is whether a text file or a sheet has column names, ``skip_rows`` the number of lines above
-    them; both are detected unless given, and :meth:`codebook` lists the assumptions. An ``engine`` with sources of its
+    them; both are detected unless given, and :meth:`codebook` lists the assumptions. ``number_names`` numbers repeated
+    column names (``date``, ``date_2``), which are refused otherwise. An ``engine`` with sources of its
     own (``"spark"``) also reads folders and tables; ``spark`` is its session, or settings for one.
     """
 
@@ -74,6 +76,7 @@ class Source:
     labels: str | None = None
     header: bool | None = None
     skip_rows: int | None = None
+    number_names: bool | None = None
     engine: str | None = None
     spark: Any = field(default=None, compare=False)
 
@@ -119,6 +122,7 @@ class Source:
             "labels": kind == "statistics",
             "header": kind in ("text", "sheet") or self._distant,
             "skip_rows": kind in ("text", "sheet"),
+            "number_names": kind in ("text", "sheet"),
         }
 
     @property
@@ -233,7 +237,7 @@ class Source:
         if suffix in _SHEETS:
             from reticent.io.sheets import Workbook
 
-            return Workbook(path, self.sheet, self.header, self.skip_rows)
+            return Workbook(path, self.sheet, self.header, self.skip_rows, self.number_names)
         if suffix in _STATISTICS:
             from reticent.io.statistics_files import StatisticsFile
 
@@ -249,6 +253,7 @@ class Source:
             dict(self.types),
             self.header,
             self.skip_rows,
+            self.number_names,
         )
 
     def _served(self, address: str) -> RowSource:
@@ -339,13 +344,14 @@ def read_frame(
     labels: str | None = None,
     header: bool | None = None,
     skip_rows: int | None = None,
+    number_names: bool | None = None,
 ) -> pl.DataFrame:
     """Rows from a file, a database, or a frame of any kind, as a polars frame.
 
     ``types`` overrides the inferred type of a column: text, integer, number, date (or ``date:%d/%m/%Y``),
     timestamp, boolean. ``null_values`` are spellings of a missing value, such as ``["?"]``. The other options are those of :class:`Source`.
     """
-    declarations = null_values, types or {}, sheet, labels, header, skip_rows
+    declarations = null_values, types or {}, sheet, labels, header, skip_rows, number_names
     return Source(source, table, query, delimiter, encoding, *declarations).read(columns)
 
 

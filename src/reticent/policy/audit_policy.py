@@ -47,6 +47,9 @@ class DatabaseSection(Section):
         default=None, description="Whether the first line has the column names. Default: detected."
     )
     skip_rows: int | None = Field(default=None, description="How many lines precede the table. Default: detected.")
+    number_names: bool | None = Field(
+        default=None, description="Whether repeated column names are numbered. Default: they are refused."
+    )
 
 
 class PriorSection(Section):
@@ -240,6 +243,7 @@ class AuditPolicy(PolicyFile):
                 labels=data.labels,
                 header=data.header,
                 skip_rows=data.skip_rows,
+                number_names=data.number_names,
             )
 
     @property

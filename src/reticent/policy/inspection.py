@@ -160,6 +160,7 @@ def inspect(
     labels: str | None = None,
     header: bool | None = None,
     skip_rows: int | None = None,
+    number_names: bool | None = None,
     template: str | None = None,
     prices: bool = True,
     context: Context | None = None,
@@ -175,6 +176,7 @@ def inspect(
         sheet: for spreadsheets.
         labels: ``"text"`` or ``"codes"``, for files of SPSS, Stata and SAS.
         header, skip_rows: whether a text file or sheet has column names, and how many lines precede the table; detected by default, with a note.
+        number_names: number repeated column names of a text file or sheet (``date``, ``date_2``); they are refused otherwise.
         template: a purpose that the proposal follows, such as ``"hipaa-safe-harbor"``, ``"public-use"``, ``"research"`` or ``"ema-prci"``; its first note says what that does not cover. prices: measure the information loss of guarantees and methods, which may take longer than everything else. Without, no column is dropped for its cost, guarantees about values are minimal, and publishing chooses the method.
         context: reports progress and can stop the run.
 
@@ -196,6 +198,7 @@ def inspect(
         "labels": labels,
         "header": header,
         "skip_rows": skip_rows,
+        "number_names": number_names,
     }
     output_path = Path(output)
     # A stream can be read only once, so it is profiled and later read as a frame.

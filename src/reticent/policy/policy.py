@@ -101,6 +101,7 @@ class Policy(PolicyFile):
             "labels": data.labels,
             "header": data.header,
             "skip_rows": data.skip_rows,
+            "number_names": data.number_names,
         }
 
     @property

@@ -51,6 +51,10 @@ class DataSection(Section):
         default=None,
         description="How many lines of a text file or rows of a sheet precede the table. Default: titles are detected and skipped.",
     )
+    number_names: bool | None = Field(
+        default=None,
+        description="Whether repeated column names of a text file or sheet are numbered: date, date_2. Default: they are refused.",
+    )
     engine: Literal["local", "streaming", "spark"] | None = Field(
         default=None,
         description="Rows in memory (local), read in chunks (streaming) or on a cluster (spark). Default: local if the table fits in memory, streaming if not.",

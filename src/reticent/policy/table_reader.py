@@ -24,6 +24,7 @@ _READING = (
     "labels",
     "header",
     "skip_rows",
+    "number_names",
     "spark",
 )
 _TABLE = tuple(name for name in inspect.signature(Table).parameters if name not in ("frame", "left_out"))

@@ -34,8 +34,8 @@ def propose_policy(
     """Profile the rows of ``location`` (an address or a frame) and return the text of a policy to be written to
     ``policy``.
 
-    ``options`` are settings of ``[data]``: table, query, delimiter, encoding, sheet, labels, header, skip_rows.
-    Detected values of the last two are written to the policy, so that every later run reads the same rows. Passwords in
+    ``options`` are settings of ``[data]``: table, query, delimiter, encoding, sheet, labels, header, skip_rows,
+    number_names. Detected values of header and skip_rows are written to the policy, so that every later run reads the same rows. Passwords in
     an address are not written; a frame has no address, so its policy names no source. ``template`` is one of
     :data:`reticent.propose.TEMPLATES`. Without ``prices`` no release is drafted: no column is dropped for its cost,
     guarantees are the minimum ones, and publishing chooses the method.

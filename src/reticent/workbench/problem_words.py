@@ -6,10 +6,7 @@ import re
 from pathlib import Path
 
 _FORM_WORDS = (
-    (
-        r"(line (\d+): two columns are called .+?\. Give every column its own name)\. If",
-        r"\1 in the file, or have the columns numbered: choose “a row” as “First line” and enter \2 as “Lines above the table” below. If",
-    ),
+    (r"pass number_names=True \(--number-names\)", "have the repeated names numbered below"),
     (r"(?:pass|set) header ?= ?(?:False|false) \(--no-header\)", "choose “a row” as “First line” below"),
     (r"Set header = true \(--header\)", "Choose “names of columns” as “First line” below"),
     (r"(?:pass|set) skip_rows ?= ?(\d+) \(--skip-rows \d+\)", r"enter \1 as “Lines above the table” below"),
@@ -25,6 +22,11 @@ def reading_words(problem: str, folder: Path) -> str:
     for pattern, words in _FORM_WORDS:
         told = re.sub(pattern, words, told)
     return told
+
+
+def names_repeat(problem: str) -> bool:
+    """True if a file was refused only because column names occur several times in it."""
+    return "--number-names" in problem
 
 
 def policy_words(problem: str) -> str:

@@ -13,7 +13,7 @@ from reticent.workbench import edits
 from reticent.workbench.desk import Desk, PagePart, ProjectView, settled
 from reticent.workbench.jobs import Job
 from reticent.workbench.pages.start import begin_look
-from reticent.workbench.problem_words import reading_words
+from reticent.workbench.problem_words import names_repeat, reading_words
 
 TYPES = ("text", "integer", "number", "date", "timestamp", "boolean")
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "utf-16")
@@ -50,8 +50,12 @@ def add(app: FastAPI, desk: Desk) -> None:
             await desk.settled_parts(adopted, "rows", **FIRST_ROWS)
             desk.job(adopted, "columns")
             return desk.sent_on(request, adopted.url())
-        told = reading_words(job.problem or (job.result or {}).get("refusal") or "", project.folder)
-        return HTMLResponse(desk.html("parts/pending.html", view=view, job=job, problem=told, encodings=ENCODINGS))
+        problem = job.problem or (job.result or {}).get("refusal") or ""
+        told = reading_words(problem, project.folder)
+        repeated = names_repeat(problem)
+        return HTMLResponse(
+            desk.html("parts/pending.html", view=view, job=job, problem=told, encodings=ENCODINGS, repeated=repeated)
+        )
 
     @app.post("/p/{number}/read")
     async def read(request: Request, number: str) -> Response:
@@ -62,6 +66,17 @@ def add(app: FastAPI, desk: Desk) -> None:
         if before is None:
             raise PolicyError("This project was made from a policy: change [data] there, and open it again.")
         begin_look(project, before["location"], _options(form), "read the file with other options", before["template"])
+        return desk.sent_on(request, ProjectView(project, project.head, "data").url())
+
+    @app.post("/p/{number}/read/numbered")
+    async def read_numbered(request: Request, number: str) -> Response:
+        """Read the file as before, with repeated column names numbered."""
+        project = desk.projects.find(number)
+        refused = project.fact("pending")
+        if refused is None:
+            raise PolicyError("The file has been read; nothing has to be numbered.")
+        options = {**refused["options"], "number_names": True}
+        begin_look(project, refused["location"], options, refused["what"], refused["template"])
         return desk.sent_on(request, ProjectView(project, project.head, "data").url())
 
     @app.post("/p/{number}/types")
@@ -110,7 +125,7 @@ def proposal_of(desk: Desk, view: ProjectView) -> dict[str, Any] | None:
         data = view.content.get("data", {})
         if not isinstance(data.get("source"), str):
             return None
-        reading = ("table", "query", "delimiter", "encoding", "sheet", "labels", "header", "skip_rows")
+        reading = ("table", "query", "delimiter", "encoding", "sheet", "labels", "header", "skip_rows", "number_names")
         asked = {
             "location": data["source"],
             "options": {name: data[name] for name in reading if name in data},
@@ -138,6 +153,8 @@ def _options(form: Mapping[str, Any]) -> dict[str, Any]:
         options["delimiter"] = {"tab": "\t", "space": " "}.get(delimiter, delimiter)
     if form.get("header") in ("yes", "no"):
         options["header"] = form["header"] == "yes"
+    if form.get("number_names") == "yes":
+        options["number_names"] = True
     skipped = str(form.get("skip_rows", "")).strip()
     if skipped:
         if not skipped.isdigit():
