@@ -167,7 +167,7 @@ class WorstCaseKnowledge(_Knowledge):
     def promise(self, scope: ClaimScope) -> str:
         return (
             f"and any {self.k} {_counted(self.k, 'fact')} of the form 'if these people have those values, then one of those people has one of those "
-            f"values', is less than {shown(self.c)} sure of anybody's {scope.secret(self.column)}{scope.beside(self.column)}"
+            f"values', is less than {shown(self.c)} sure of {scope.anybodys_secret(self.column)}{scope.beside(self.column)}"
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
@@ -221,8 +221,8 @@ class NegatedKnowledge(_Knowledge):
 
     def promise(self, scope: ClaimScope) -> str:
         return (
-            f"and can rule out any {self.k} {_counted(self.k, 'value')} of people, is less than {shown(self.c)} sure of anybody's "
-            f"{scope.secret(self.column)}{scope.beside(self.column)}"
+            f"and can rule out any {self.k} {_counted(self.k, 'value')} of people, is less than {shown(self.c)} sure of "
+            f"{scope.anybodys_secret(self.column)}{scope.beside(self.column)}"
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:

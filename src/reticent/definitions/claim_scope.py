@@ -125,7 +125,8 @@ class ClaimScope:
             return self._everything(self._of)
         named = column_list(self.quasi) if 0 < len(self.quasi) <= MOST_NAMED else f"the {len(self.quasi)} columns"
         columns = f"any {most} of {named}" if self.quasi else f"any {most} {plural(most, 'column')}"
-        published = "" if 0 < len(self.quasi) <= MOST_NAMED else " that are published and not confidential"
+        are = "is" if most == 1 and not self.quasi else "are"
+        published = "" if 0 < len(self.quasi) <= MOST_NAMED else f" that {are} published and not confidential"
         return f"{columns} {self._of}{published} (the same columns of everybody, or of one)"
 
     @property
@@ -169,6 +170,10 @@ class ClaimScope:
         """The name of the confidential column of a guarantee; all names if it is about each."""
         columns = self.secrets(column)
         return column_list(columns, joined) if columns else "a confidential column"
+
+    def anybodys_secret(self, column: str | None) -> str:
+        """The confidential value of any person, by the names of the columns where they are known: ``anybody's illness or income``."""
+        return f"anybody's {self.secret(column) if self.secrets(column) else 'confidential value'}"
 
     def secrets(self, column: str | None) -> Columns:
         """The confidential columns covered by a guarantee about ``column`` (None: each)."""
