@@ -21,7 +21,7 @@ PAGES = {
 def main(folder: str = "docs/images") -> None:
     """Take a picture of every page; the first screen, as a reader of the page sees it."""
     target = Path(folder)
-    with tempfile.TemporaryDirectory() as place, workbench(Path(place) / "home", height=940) as bench:
+    with tempfile.TemporaryDirectory() as place, workbench(Path(place), height=940, at_home=True) as bench:
         page = bench.page
         page.screenshot(path=target / "workbench-start.png")
         page.click("text=Open the demo data")

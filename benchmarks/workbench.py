@@ -58,8 +58,10 @@ def _used(process: int) -> float:
 
 
 @contextmanager
-def workbench(home: Path, *, width: int = 1440, height: int = 900, theme: str = "light") -> Iterator[Workbench]:
-    """Start the command, open its link in Chromium, and stop both at the end."""
+def workbench(
+    home: Path, *, width: int = 1440, height: int = 900, theme: str = "light", at_home: bool = False
+) -> Iterator[Workbench]:
+    """Start the command, open its link in Chromium, and stop both at the end. ``home`` holds the projects, or is the home folder of a user who has them in the usual place."""
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
@@ -68,7 +70,13 @@ def workbench(home: Path, *, width: int = 1440, height: int = 900, theme: str = 
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
         page = context.new_page()
         page.set_default_timeout(_PATIENCE)
-        environment = {**os.environ, "RETICENT_WORKBENCH": str(home), "RETICENT_LEDGER": str(home / "ledger.sqlite")}
+        projects = home / "workbench" if at_home else home
+        environment = {
+            **os.environ,
+            "RETICENT_WORKBENCH": str(projects),
+            "RETICENT_LEDGER": str(home / "ledger.sqlite"),
+        }
+        environment |= {"HOME": str(home)} if at_home else {}
         started = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, "-m", "reticent", "workbench", "--no-browser", "--port", str(_PORT)],

@@ -107,7 +107,7 @@ class Project:
     def text(self, version: int | None = None) -> str:
         """Return the policy text of a version, by default the current one."""
         number = self.head if version is None else version
-        return self._version_path(number).read_text("utf-8") if number else ""
+        return self.version_path(number).read_text("utf-8") if number else ""
 
     def content(self, version: int | None = None) -> dict[str, Any]:
         """Return the policy of a version as parsed TOML."""
@@ -123,7 +123,7 @@ class Project:
             if self.head and text == self.text():
                 return self.head
             number = len(self._facts["versions"]) + 1
-            write_whole(self._version_path(number), text.encode())
+            write_whole(self.version_path(number), text.encode())
             self._facts["versions"].append(
                 {"number": number, "parent": self.head or None, "what": what, "made": _now()}
             )
@@ -182,11 +182,12 @@ class Project:
     def _version(self, number: int) -> Version:
         return Version(**self._facts["versions"][number - 1])
 
-    def _version_path(self, number: int) -> Path:
+    def version_path(self, number: int) -> Path:
+        """Path of the policy at a version. Paths in it are relative to the project's folder."""
         return self.folder / "versions" / f"{number:06d}.toml"
 
     def _move(self, number: int) -> int:
-        write_whole(self.policy_path, self._version_path(number).read_bytes())
+        write_whole(self.policy_path, self.version_path(number).read_bytes())
         self._facts["head"] = number
         self._save()
         return number

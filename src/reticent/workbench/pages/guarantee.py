@@ -46,7 +46,6 @@ FIRST_VALUES: dict[str, dict[str, Any]] = {
     "AverageRisk": {"limit": "0.1"},
     "MUnique": {"m": 2},
     "MEligible": {"m": 2},
-    "InTurn": {"name_inside": None},
 }
 """Initial parameters of a newly chosen definition."""
 
@@ -278,7 +277,7 @@ def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
 
 def is_simple(advice: Advice) -> bool:
     """True if the page can add the definition with initial parameters."""
-    return advice.available and advice.definition in FIRST_VALUES and advice.definition != "InTurn"
+    return advice.available and advice.definition in FIRST_VALUES
 
 
 @cache
