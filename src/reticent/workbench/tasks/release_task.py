@@ -9,8 +9,9 @@ from typing import Any
 from reticent.base.context import Context
 from reticent.ledger import Ledger, LedgerLocation
 from reticent.policy import publish_policy
-from reticent.release import certificate_hash, verify
+from reticent.release import Check, certificate_hash, verify
 from reticent.reports import write_stewards_report
+from reticent.workbench.definition_words import guarantee_words
 from reticent.workbench.tasks.opened import policy_of, table_of
 from reticent.workbench.worker import Reporter
 
@@ -67,11 +68,26 @@ def checked(path: Path, context: Context | None = None) -> dict[str, Any]:
         "reasons": list(found.headline.reasons),
         "signed": found.signed,
         "checks": [
-            {"name": each.name, "status": str(each.status), "detail": each.detail, "claim": bool(each.claim)}
+            {
+                "name": check_words(each),
+                "status": str(each.status),
+                "detail": each.detail,
+                "claim": bool(each.claim),
+                "sentence": each.sentence,
+            }
             for each in found.checks
         ],
         "recomputed": list(found.recomputed),
     }
+
+
+def check_words(check: Check) -> str:
+    """Return what was checked: a guarantee by its name in the literature and its parameters, or else the name of the check."""
+    if check.promised is None:
+        return check.name
+    definition = check.promised.definition
+    words = guarantee_words({"name": definition.name, **definition.parameters()})
+    return words + check.name.removeprefix(f"claim {definition}")
 
 
 def history(reporter: Reporter, dataset: str, ledger: str | None, moment: str) -> dict[str, Any]:
