@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import polars as pl
 import pytest
 
+import reticent as rt
+from reticent.policy import Policy
 from reticent.propose.identifier_patterns import identifying_pattern
 from reticent.propose.names import meaning_of, words_of
 from reticent.propose.profile import profile, profile_column
@@ -49,6 +52,38 @@ def test_spellings_of_nothing_are_noticed_but_namibia_is_not_one() -> None:
     assert profile_column(pl.Series("job", ["clerk", "?", "N/A"])).missing_words == ("?", "N/A")
     assert profile_column(pl.Series("country", ["NA", "DE", "FR"])).missing_words == ()
     assert profile_column(pl.Series("answer", ["NA", "yes", "no"])).missing_words == ("NA",)
+
+
+@pytest.mark.parametrize(
+    ("values", "missing"),
+    [
+        (["12", "k.A.", "34", "k. A."], ("k. A.", "k.A.")),
+        (["yes", "n.a.", "no", "N/A", "n/a"], ("N/A", "n.a.", "n/a")),
+        (["ja", "nein", "Keine Angabe", " unbekannt "], (" unbekannt ", "Keine Angabe")),
+        (["oui", "non", "Non renseigné"], ("Non renseigné",)),
+        (["male", "female", "Unknown", "UNKNOWN", "no answer"], ("UNKNOWN", "Unknown", "no answer")),
+        # Initials and codes of states.
+        (["N.D.", "N.Y.", "S.C."], ()),
+        (["K.A.", "B.M."], ()),
+        (["KA", "MH", "ND", "SD"], ()),
+        # Answers and states.
+        (["none", "None of these", "no", "nothing", "keine", "aucun", "other", "refused", "don't know", "missing", "not applicable"], ()),
+        (["Unknown Pleasures", "unknown person", "not given to anybody"], ()),
+        (["unknown", "Unknown"], ()),
+    ],
+)  # fmt: skip
+def test_wordings_of_people_for_missing_values(values: list[str], missing: tuple[str, ...]) -> None:
+    assert profile_column(pl.Series("answer", values)).missing_words == missing
+
+
+def test_a_number_among_wordings_for_missing_values_is_a_number_and_the_proposal_says_so(tmp_path: Path) -> None:
+    rows = "".join(f"{20 + n % 40},{'k.A.' if n % 9 == 0 else 100 * (n % 30)}\n" for n in range(200))
+    (tmp_path / "pay.csv").write_text("age,pay\n" + rows)
+    inspected = rt.inspect(tmp_path / "pay.csv", output=tmp_path / "policy.toml", prices=False)
+    assert 'null_values = ["k.A."]' in inspected.policy
+    assert "'k.A.' is read as missing (null_values). Take out there what is a value of its own." in inspected.notes
+    (tmp_path / "policy.toml").write_text(inspected.policy)
+    assert Policy.read(tmp_path / "policy.toml").table().frame["pay"].null_count() == 23
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import polars as pl
 from reticent.base.context import Context
 from reticent.base.exact import one_of
 from reticent.errors import DataError
-from reticent.io import Source
+from reticent.io import MISSING_WORDS, Source
 from reticent.propose.document import policy_text
 from reticent.propose.proposal import Proposal, missing_codes, missing_words, propose
 from reticent.propose.proposed_types import number_notes, proposed_types
@@ -54,21 +54,21 @@ def propose_policy(
     if words:
         source = replace(source, null_values=words)
         frame = source.read()
-    types, numbers = proposed_types(frame), number_notes(frame)
+    types, spellings = proposed_types(frame), [*_answer_notes(words, codes), *number_notes(frame)]
     if types:
         source = replace(source, types=types)
         frame = source.read()
     folder = Path(os.path.abspath(policy)).parent
     if not isinstance(location, str | Path):
         proposed = templated(propose(frame, None, context, source.codebook()), template)
-        noted = _noting(proposed, codes, unsure, is_csv, numbers)
+        noted = _noting(proposed, codes, unsure, is_csv, spellings)
         priced = _afforded(noted, frame, template, context) if prices else unpriced(noted, frame)
         return priced, policy_text(priced, {"null_values": words, "types": types}, "data", folder)
     address_given = str(location)
     is_file = "://" not in address_given and not address_given.startswith("env:")
     codebook = source.codebook()
     proposed = templated(propose(frame, Path(address_given) if is_file else None, context, codebook), template)
-    noted = _noting(proposed, codes, unsure, is_csv, numbers)
+    noted = _noting(proposed, codes, unsure, is_csv, spellings)
     noted = replace(noted, notes=(*noted.notes, *codebook.notes()))
     address = os.path.relpath(address_given, folder) if is_file else _without_password(address_given)
     if address != address_given and not is_file:
@@ -97,17 +97,27 @@ def _afforded(proposal: Proposal, frame: pl.DataFrame, template: str | None, con
     return replace(priced, proposal=templated(priced.proposal, template))
 
 
+def _answer_notes(words: Sequence[str], codes: Sequence[str]) -> list[str]:
+    """Return a note on the wordings of people, such as "no answer", that are read as missing values; none if there are none."""
+    answers = [repr(word) for word in words if word not in (*MISSING_WORDS, *codes)]
+    if not answers:
+        return []
+    return [
+        f"{', '.join(answers)} {'is' if len(answers) == 1 else 'are'} read as missing (null_values). Take out there what is a value of its own."
+    ]
+
+
 def _noting(
     proposal: Proposal,
     codes: list[str],
     uncertain_codes: Mapping[str, list[str]],
     is_csv: bool,
-    number_notes: Sequence[str],
+    spelling_notes: Sequence[str],
 ) -> Proposal:
-    """Return the proposal with notes on numbers that may mean "missing", and on ``number_notes`` that are written as text."""
+    """Return the proposal with notes on numbers that may mean "missing", and the ``spelling_notes`` on texts that mean "missing" or a number."""
     if proposal.refusal is not None:
         return proposal
-    notes = [*proposal.notes, *number_notes]
+    notes = [*proposal.notes, *spelling_notes]
     if codes and is_csv:
         notes.append(f"{', '.join(codes)} are read as missing values (null_values): no other value is negative.")
     elif codes:

@@ -12,6 +12,7 @@ import polars as pl
 from reticent.base.context import Context
 from reticent.io import MISSING_WORDS
 from reticent.propose.identifier_patterns import hidden_identifier
+from reticent.propose.missing_answers import missing_answers
 from reticent.propose.vocabulary import Kind
 
 _EXAMPLES, _SAMPLE = 5, 2000
@@ -123,11 +124,12 @@ def profile_column(series: pl.Series) -> ColumnProfile:
 
 
 def _missing_words(values: pl.Series) -> tuple[str, ...]:
-    """Return spellings of "missing". ``NA`` among two-letter codes is Namibia, or another code."""
+    """Return spellings of "missing", of readers of files and of people. ``NA`` among two-letter codes is Namibia, or another code."""
     likely_words = values.filter(values.is_in(list(_LIKELY_MISSING))).to_list()
     other_values = values.filter(~values.is_in(list(_LIKELY_MISSING)))
     codes = len(other_values) > 0 and bool((other_values.str.len_chars() == 2).all())
-    return tuple(sorted(word for word in likely_words if not (word == "NA" and codes)))
+    spellings = {word for word in likely_words if not (word == "NA" and codes)}
+    return tuple(sorted(spellings.union(missing_answers(other_values))))
 
 
 def _missing_codes(values: pl.Series) -> tuple[str, ...]:
