@@ -11,6 +11,7 @@ import pytest
 import reticent as rt
 from reticent.policy import Policy
 from reticent.propose.identifier_patterns import identifying_pattern
+from reticent.propose.meanings import kind_in
 from reticent.propose.names import meaning_of, words_of
 from reticent.propose.profile import profile, profile_column
 
@@ -172,3 +173,22 @@ def test_words_are_found_whatever_separates_them() -> None:
 )
 def test_values_that_identify_are_recognised(values: list[str], pattern: str | None) -> None:
     assert identifying_pattern(pl.Series(values, dtype=pl.String)) == pattern
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "says"),
+    [
+        ("esr", [1, 2, 3, 6, -9] * 40, "work"),
+        ("esr", ["1", "2", "3", "6", "-9"] * 40, "work"),
+        ("ESR", list(range(2, 90)) * 2, "a measurement of the body"),
+        ("esr", [2.5, 11.0, 30.5] * 40, "a measurement of the body"),
+        ("baseline_esr", ["2_11-20", "3_21-50"] * 40, "a measurement of the body"),
+        # These letters mean nothing else.
+        ("fbs", [0, 1] * 40, "a measurement of the body"),
+        ("sbp", [1, 2, 3] * 40, "a measurement of the body"),
+    ],
+)
+def test_an_abbreviation_of_two_meanings_is_read_by_its_values(name: str, values: list[object], says: str) -> None:
+    kind = kind_in(profile_column(pl.Series(name, values)))
+    assert kind is not None
+    assert kind.says == says

@@ -44,7 +44,7 @@ def kind_in(column: ColumnProfile) -> Kind | None:
     salary, a body weight is not a survey weight.
     """
     for text in (column.name, column.title):
-        fitting_kinds = (_fitting(kind, column) for kind in ranked_kinds(text))
+        fitting_kinds = (_fitting(kind, column) for kind in _likelier_first(text, column))
         first_kind = next((kind for kind in fitting_kinds if kind is not None), None)
         if first_kind is not None:
             return first_kind
@@ -52,6 +52,17 @@ def kind_in(column: ColumnProfile) -> Kind | None:
         return _HOSPITAL_STAY if _is_counted(column) else _HOSPITAL
     numeric = column.type in ("integer", "number") and column.distinct > _FEW_VALUES
     return _AGE if numeric and _AGED.fullmatch(column.name.lower()) and _like_ages(column) else None
+
+
+def _likelier_first(name: str, column: ColumnProfile) -> list[Kind]:
+    """Return the kinds that a name may indicate. A few integers under an abbreviation that stands for a measurement and
+    for something else are codes of the latter: ``esr`` is a sedimentation rate or an employment status.
+    """
+    kinds = ranked_kinds(name)
+    codes = column.distinct <= _FEW and all(_CODE.fullmatch(str(value)) for value in column.sample)
+    if len(name) > _ABBREVIATED or not codes:
+        return kinds
+    return sorted(kinds, key=lambda kind: kind.says == _MEASURED)
 
 
 def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
@@ -98,6 +109,8 @@ def _fitting(kind: Kind, column: ColumnProfile) -> Kind | None:
 
 
 _LOOKS = "physical appearance"
+_MEASURED, _ABBREVIATED = "a measurement of the body", 4
+_CODE = re.compile(r"-?\d{1,2}")
 _WORK = "work"
 _CATEGORIES = ("race and origin", "sex", "schooling", "family")
 _MOST_CODES, _LARGEST_CODE, _MOST_SEXES = 50, 99_999, 3
