@@ -93,12 +93,12 @@ def rows(reporter: Reporter, folder: str, policy: str, start: int, count: int, s
     }
 
 
-def cell_text(value: Any) -> str | None:
-    """Format a cell for display; long text is truncated, a missing value is None."""
+def cell_text(value: Any, longest: int = _CELL) -> str | None:
+    """Format a cell for display; text beyond ``longest`` characters is truncated, a missing value is None."""
     if value is None:
         return None
     text = number_text(value) if isinstance(value, float) else str(value)
-    return text if len(text) <= _CELL else text[:_CELL] + " …"
+    return text if len(text) <= longest else text[:longest] + " …"
 
 
 def number_text(value: float) -> str:

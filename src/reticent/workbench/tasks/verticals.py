@@ -20,6 +20,8 @@ from reticent.workbench.tasks.opened import policy_of, table_of
 from reticent.workbench.worker import Reporter
 
 _MOST_ROWS = 200
+_LONGEST = 1_000
+"""Characters of a cell: reasons of refusals are sentences."""
 _RANDOMIZED = "This method is randomized: background facts can be evaluated for a release in groups only."
 
 
@@ -47,7 +49,7 @@ def _short(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, Fraction):
         return f"{float(value):.4g} ({value})" if value.denominator != 1 else str(value)
-    return cell_text(value) or ""
+    return cell_text(value, _LONGEST) or ""
 
 
 def views_check(reporter: Reporter, secret: str, view: str, schema: str) -> dict[str, Any]:
@@ -235,7 +237,8 @@ def audited_question(reporter: Reporter, path: str, sql: str, really: str, momen
         for each in row["answers"]
     ]
     heads = (*(reply["rows"][0]["group"] if reply["rows"] else ()), "asked", "answer", "reason")
-    title = "Answered, and on record" if really == "yes" else "What would be decided"
+    outcome = "Answered" if any(each["answered"] for row in reply["rows"] for each in row["answers"]) else "Refused"
+    title = f"{outcome}, and on record" if really == "yes" else "What would be decided"
     decisions = CardTable(
         ("number", "column", "function", "records", "decision", "rule", "reason"),
         [
