@@ -299,6 +299,14 @@ def test_only_levels_that_the_rows_do_not_decide_are_offered_as_public_values() 
     }
     lines = public_values(content).splitlines()
     assert lines == ['"age" = { level = 1 }', '"town" = []', '"a \\"b\\"" = []', '"illness" = []']
+    levels: dict[str, dict[str, Any]] = {
+        "age": {"kind": "cuts", "levels": [[30, 60], [60]], "domain": [0, 120]},
+        "town": {"kind": "taxonomy", "tree": {"north": ["Kiel"], "south": ["Ulm"]}},
+        'a "b"': {"kind": "taxonomy", "tree": {"n": ["x"]}, "from_data": True},
+        "illness": {"kind": "suppression", "domain": ["flu", "cold"]},
+    }
+    lines = public_values({**content, "hierarchies": levels}).splitlines()
+    assert [line.partition(" = ")[2] for line in lines] == ["{ level = 1 }", "{ level = 0 }", "[]", '["flu", "cold"]']
     assert public_values({**content, "method": {"name": "Marginals", "domain": {"age": [1]}}}) == ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,38 @@ import reticent as rt
 from reticent.audit.service import AuditService
 from reticent.audit.offline import check_log, read_log
 from reticent.base.cards import Card
-from reticent.policy import AuditPolicy
+from reticent.policy import AuditPolicy, Policy
 from reticent.workbench.project import Project
 from reticent.workbench.tasks.verticals import plain_card
 from tests.workbench.conftest import Shop
 from tests.workbench.test_more import AUDIT, DOMAIN, ROWS
+
+DECLARED = """
+[data]
+source = "people.csv"
+
+[roles]
+identifiers = ["id"]
+quasi = ["age", "town"]
+sensitive = ["illness"]
+
+[hierarchies.age]
+kind = "intervals"
+widths = [10, 20]
+domain = [0, 120]
+
+[hierarchies.town]
+kind = "taxonomy"
+tree = { north = ["Kiel", "Bonn"], south = ["Ulm", "Jena"] }
+
+[hierarchies.illness]
+kind = "suppression"
+domain = ["flu", "cold", "asthma", "gout", "measles", "mumps"]
+
+[[definition]]
+name = "KAnonymity"
+k = 5
+"""
 
 
 @pytest.fixture
@@ -45,6 +73,33 @@ def assert_shown(card: Card, text: str) -> None:
     assert len(parts) > 1
     for part in parts:
         assert " ".join(part.split()) in text, part
+
+
+def test_public_values_that_a_policy_declares_are_filled_in_and_accepted(shop: Shop, tmp_path: Path) -> None:
+    pytest.importorskip("opendp")
+    (tmp_path / "people.csv").write_text(ROWS)
+    policy = tmp_path / "policy.toml"
+    policy.write_text(DECLARED)
+    project = shop.opened(policy)
+    html = unescape(shop.page(project, "more/choose"))
+    (domain,) = re.findall(r'name="domain"[^>]*>([^<]*)</textarea>', html)
+    listed = '"illness" = ["flu", "cold", "asthma", "gout", "measles", "mumps"]'
+    assert domain.splitlines() == ['"age" = { level = 1 }', '"town" = { level = 0 }', listed]
+    assert "must be typed" not in html
+    fields = {"epsilons": "1", "delta": "1e-6", "domain": domain, "marginals": ""}
+    text = answered(shop, project, "choose", **fields)
+    expected = rt.synthesize.compare(
+        Policy.read(policy).table(),
+        ["1"],
+        {each: rt.Marginals(each.lower(), tomllib.loads(domain)) for each in ("AIM", "MST")},
+        delta="1e-6",
+        measure=False,
+    )
+    assert_shown(expected.card(), text)
+    policy.write_text(DECLARED.replace("domain = [0, 120]", ""))
+    html = unescape(shop.page(shop.opened(policy), "more/choose"))
+    assert '"age" = []' in html
+    assert "The others must be typed from public knowledge" in html
 
 
 def history_of(folder: Path, rows: pl.DataFrame, ledger: Path) -> rt.republish.History:

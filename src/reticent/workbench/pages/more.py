@@ -57,6 +57,10 @@ class Vertical:
         return not self.about_table and any(each.kind == "slider" for each in self.fields)
 
 
+_WHY_TYPED = (
+    "Columns whose levels declare all possible values are filled in. The others must be typed from public knowledge: "
+    "a list taken from the rows would itself reveal who is in the table."
+)
 _SECRET = "SELECT name, phone FROM employee"
 _SHOWN = "SELECT name, department FROM employee"
 _SCHEMA = "CREATE TABLE employee (name text, department text, phone text);"
@@ -249,7 +253,8 @@ def add(app: FastAPI, desk: Desk) -> None:
             view,
             vertical=_named(name),
             sensitive=edits.roles_of(view.content)["sensitive"],
-            filled=_filled(desk, view, name),
+            filled=(filled := _filled(desk, view, name)),
+            why_typed=_WHY_TYPED if "[]" in filled.get("domain", "") else "",
         )
 
     @app.post("/p/{number}/v/{version}/more/{name}")
@@ -301,7 +306,7 @@ def _first_facts(content: Mapping[str, Any], page: Mapping[str, Any]) -> dict[st
 
 
 def public_values(content: Mapping[str, Any]) -> str:
-    """Return a line for each published column that declares its public values: the first level of a hierarchy that the data do not decide, else a list to fill in.
+    """Return a line for each published column that declares its public values: a level of a hierarchy that the data do not decide, else a list to fill in.
 
     Empty if the policy's method declares them.
     """
@@ -311,11 +316,29 @@ def public_values(content: Mapping[str, Any]) -> str:
     lines = []
     for name in (*roles["quasi"], *roles["sensitive"], *roles["declared"]):
         described = hierarchies.get(name, {})
-        public = described.get("kind") in ("csv", "public") or (
-            described.get("kind") == "intervals" and "domain" in described
-        )
-        lines.append(f"{json.dumps(name, ensure_ascii=False)} = {'{ level = 1 }' if public else '[]'}")
+        declared = _public_level(described) if name in roles["quasi"] else _public_list(described)
+        lines.append(f"{json.dumps(name, ensure_ascii=False)} = {declared or '[]'}")
     return "\n".join(lines)
+
+
+_LISTED = {"listed": "rows", "suppression": "domain", "taxonomy": "tree", "order": "values", "priority": "values"}
+"""Where hierarchies list their values one by one, by kind."""
+
+
+def _public_level(described: Mapping[str, Any]) -> str:
+    """Return the finest level of a hierarchy that is practical as public values: that of the values where they are listed, else the one above; empty if the rows decide the values."""
+    kind = described.get("kind")
+    if kind in ("csv", "public") or (kind in ("intervals", "cuts", "masking", "dates") and "domain" in described):
+        return "{ level = 1 }"
+    is_listed = _LISTED.get(str(kind)) in described and not described.get("from_data")
+    return "{ level = 0 }" if is_listed else ""
+
+
+def _public_list(described: Mapping[str, Any]) -> str:
+    """Return the values that a hierarchy declares in a plain list, for a column that is not generalized; empty if it has none."""
+    listed = described.get(_LISTED.get(str(described.get("kind")), ""))
+    is_plain = isinstance(listed, list) and all(isinstance(value, str | int) for value in listed)
+    return json.dumps(listed, ensure_ascii=False) if is_plain and not described.get("from_data") else ""
 
 
 async def _shown(desk: Desk, view: ProjectView, job: Job) -> Response:
