@@ -104,7 +104,7 @@ class _Payments:
         return contains
 
     def next(self) -> tuple[int, float]:
-        """Return the candidate that is paid for next, and when; ties by smallest reach, then by index."""
+        """Return the candidate whose set-up is paid for next, and the common price at which it is; ties by smallest reach, then by index."""
         reach = self._candidates.reach
         with np.errstate(divide="ignore", invalid="ignore"):
             due = reach + np.maximum(self._candidates.setup - self._paid, 0.0) / self._waiting
@@ -121,13 +121,14 @@ class _Payments:
 
 
 def grow(candidates: Candidates, leave: int = 0, context: Context | None = None) -> PriceGrowth:
-    """Raise the prices of all points together until all but ``leave`` of them are frozen (step 2).
+    """Raise the dual prices of all points together until all but ``leave`` of them are frozen (step 2).
 
     The next candidate to open minimizes reach + (set-up - payments of frozen members) / unfrozen members; its unfrozen
     members freeze. Points not frozen at the end have the last price.
     """
     n = len(candidates.order)
-    prices, witness, opened, price_now = np.full(n, np.nan), np.full(n, OUT), [], 0.0
+    prices, witness = np.full(n, np.nan), np.full(n, OUT)
+    opened, price_now = list[int](), 0.0
     payments = _Payments(candidates)
     while int(np.isnan(prices).sum()) > leave:
         if context is not None:
@@ -153,7 +154,9 @@ def primal_dual(distances: Floats, setup: float, context: Context | None = None)
     candidates = Candidates.of(distances, setup, 1, 0, None)
     n = len(distances)
     price, labels, hearts = np.zeros(n), np.full(n, OUT), list[int]()
-    idle, price_now = np.zeros(n, dtype=bool), 0.0
+    price_now = 0.0
+    # Points that joined a cluster without being tight members of the opened candidate.
+    is_idle = np.zeros(n, dtype=bool)
     payments = _Payments(candidates)
     while (labels < 0).any():
         if context is not None:
@@ -165,12 +168,13 @@ def primal_dual(distances: Floats, setup: float, context: Context | None = None)
         current = np.where(unassigned, price_now, price)
 
         def tight(point: int, current: Floats = current) -> NDArray[np.bool_]:
+            """Mask the candidates to which a point is tight at the ``current`` prices."""
             is_tight: NDArray[np.bool_] = payments.reaching(point) & (candidates.reach <= current[point])
             return is_tight
 
         members = candidates.ball(best)
         tight_members = members[current[members] >= candidates.reach[v, j]]
-        newly_assigned, idle_members = tight_members[unassigned[tight_members]], tight_members[idle[tight_members]]
+        newly_assigned, idle_members = tight_members[unassigned[tight_members]], tight_members[is_idle[tight_members]]
         is_shared = np.zeros((n, n), dtype=bool)
         for point in (*newly_assigned.tolist(), *idle_members.tolist()):
             is_shared |= tight(point)
@@ -183,11 +187,11 @@ def primal_dual(distances: Floats, setup: float, context: Context | None = None)
         for point in (*newly_assigned.tolist(), *joining):
             price[point] = price_now
             payments.freeze(point, price_now)
-        idle[idle_members], idle[joining] = False, True
+        is_idle[idle_members], is_idle[joining] = False, True
         hearts.append(v)
     labels, hearts_kept = _renumbered(labels, hearts)
     cost = _cost(distances, labels, hearts_kept, setup)
-    return CellularClusters(labels, hearts_kept, cost, float(price.sum()), 4, cost)
+    return CellularClusters(labels, hearts_kept, cost, lower_bound=float(price.sum()), factor=4, shared=cost)
 
 
 def cellular(
@@ -198,13 +202,13 @@ def cellular(
     limit: float | None = None,
     context: Context | None = None,
 ) -> CellularClusters:
-    """Return clusters of at least ``r`` points that cost at most 60 times the optimum; without a proven factor if up to
-    ``spare`` points may be suppressed.
+    """Return clusters of at least ``r`` points that cost at most 60 times the optimum (3 times with r = 1); no factor is
+    proven if up to ``spare`` points may be suppressed, or if ``limit`` forbids candidates that reach farther.
 
-    Every candidate pays for r times its reach when it opens, so that borrowing members later is paid for. Opened
-    candidates are kept by decreasing reach unless a kept one shares a contributor. Clusters that are too small borrow
-    the nearest points, and then each borrowed point is assigned to one cluster (:func:`_given_back`). ``limit`` forbids
-    candidates that reach farther. With r = 1 the cost is at most three times the optimum.
+    A candidate (a centre and a radius, its reach) opens when the prices of its members pay ``setup`` and r times its
+    reach, which covers borrowed members. Opened candidates are kept by decreasing reach unless a kept one shares a
+    contributor, a member whose price exceeds the reach. Clusters that are too small borrow the nearest points, and
+    then each borrowed point is assigned to one cluster (:func:`_disjoint_clusters`).
     """
     n = len(distances)
     candidates = Candidates.of(distances, setup, r, r if r > 1 else 0, limit)
@@ -214,15 +218,25 @@ def cellular(
         raise Infeasible(
             f"{int((~frozen).sum())} points have fewer than {r} points within {limit}, the largest reach allowed, but at most {spare} may be suppressed. Allow a larger diameter."
         )
-    kept_candidates, kept_index = _kept(candidates, growth)
-    shared = _shared(distances, candidates, growth, kept_candidates, kept_index, r, frozen)
-    labels, hearts = _given_back(distances, shared, r, n)
+    kept_candidates, kept_index = _independent_candidates(candidates, growth)
+    shared = _with_borrowed_members(distances, candidates, growth, kept_candidates, kept_index, r, frozen)
+    labels, centres = _disjoint_clusters(distances, shared, r, n)
     cost_shared = sum(setup + len(sharing.members) * sharing.radius for sharing in shared)
-    bound = float(growth.prices.sum()) - spare * growth.now
-    unrestricted = grow(Candidates.of(distances, setup, r, 0, limit), spare, context) if r > 1 else growth
-    lower_bound = max(bound / 2 if r > 1 else bound, float(unrestricted.prices.sum()) - spare * unrestricted.now, 0.0)
-    factor = None if spare or limit is not None else 60 if r > 1 else 3
-    return CellularClusters(labels, hearts, _cost(distances, labels, hearts, setup), lower_bound, factor, cost_shared)
+    lower_bound = max(_sum_without_spare(growth, spare), 0.0)
+    if r > 1:
+        # Charging r times the reach at most doubles the cost of a cluster of r points or more.
+        uncharged = grow(Candidates.of(distances, setup, r, 0, limit), spare, context)
+        lower_bound = max(lower_bound / 2, _sum_without_spare(uncharged, spare))
+    factor = None
+    if not spare and limit is None:
+        factor = 60 if r > 1 else 3
+    cost = _cost(distances, labels, centres, setup)
+    return CellularClusters(labels, centres, cost, lower_bound, factor, shared=cost_shared)
+
+
+def _sum_without_spare(growth: PriceGrowth, spare: int) -> float:
+    """Return the sum of prices without those of ``spare`` points, each at most the final price: a lower bound of the cost."""
+    return float(growth.prices.sum()) - spare * growth.now
 
 
 @dataclass(frozen=True)
@@ -234,25 +248,27 @@ class _Sharing:
     radius: float
 
 
-def _kept(candidates: Candidates, growth: PriceGrowth) -> tuple[list[int], dict[int, int]]:
-    """Return the opened candidates that are kept, and for every opened one its index among them, or that of one that blocked it (step 3)."""
+def _independent_candidates(candidates: Candidates, growth: PriceGrowth) -> tuple[list[int], dict[int, int]]:
+    """Return the opened candidates that are kept, largest reach first, and for every opened one its index among them; an
+    opened candidate that shares a contributor (a member whose price exceeds the reach) with a kept one has its index (step 3).
+    """
     by_reach = sorted(range(len(growth.opened)), key=lambda rank: (-candidates.reach_of(growth.opened[rank]), rank))
-    pays, kept_candidates, kept_index = np.full(len(growth.prices), OUT), list[int](), dict[int, int]()
+    kept_of_contributor, kept_candidates, kept_index = np.full(len(growth.prices), OUT), list[int](), dict[int, int]()
     for rank in by_reach:
         opened = growth.opened[rank]
         members = candidates.ball(opened)
         contributors = members[growth.prices[members] > candidates.reach_of(opened)]
-        blocking = pays[contributors]
+        blocking = kept_of_contributor[contributors]
         if (blocking >= 0).any():
             kept_index[opened] = int(blocking[blocking >= 0].min())
         else:
             kept_index[opened] = len(kept_candidates)
-            pays[contributors] = len(kept_candidates)
+            kept_of_contributor[contributors] = len(kept_candidates)
             kept_candidates.append(opened)
     return kept_candidates, kept_index
 
 
-def _shared(
+def _with_borrowed_members(
     distances: Floats,
     candidates: Candidates,
     growth: PriceGrowth,
@@ -261,20 +277,22 @@ def _shared(
     r: int,
     frozen: NDArray[np.bool_],
 ) -> list[_Sharing]:
-    """Assign every frozen point to a kept cluster, and extend clusters of fewer than ``r`` points by the nearest points of
-    their centres (steps 4 and 5).
+    """Return the kept clusters, which may overlap: every frozen point belongs to one, and a cluster of fewer than ``r``
+    points borrows the points nearest to its centre from others (steps 4 and 5).
+
+    ``kept_index`` is the cluster of each opened candidate, ``growth.witness`` the candidate that froze a point.
     """
     n = len(distances)
-    of_point = np.array(
+    cluster_of_point = np.array(
         [kept_index[candidate_of] if candidate_of >= 0 else OUT for candidate_of in growth.witness.tolist()]
     )
     for number, candidate in enumerate(kept_candidates):
         members = candidates.ball(candidate)
         paying = members[(growth.prices[members] > candidates.reach_of(candidate)) & frozen[members]]
-        of_point[paying] = number
+        cluster_of_point[paying] = number
     shared = []
     for number, candidate in enumerate(kept_candidates):
-        heart, own_points = candidate // n, np.flatnonzero(of_point == number)
+        heart, own_points = candidate // n, np.flatnonzero(cluster_of_point == number)
         if len(own_points) < r:
             nearest = candidates.order[heart]
             nearest = nearest[frozen[nearest]]
@@ -293,8 +311,9 @@ class _Opened:
     leftovers: list[tuple[_Sharing, list[int]]] = field(default_factory=list)
 
 
-def _given_back(distances: Floats, shared: list[_Sharing], r: int, n: int) -> tuple[Ids, Ids]:
-    """Turn overlapping clusters into disjoint ones of at least ``r`` points each (step 6).
+def _disjoint_clusters(distances: Floats, shared: list[_Sharing], r: int, n: int) -> tuple[Ids, Ids]:
+    """Turn overlapping clusters of ``n`` points into disjoint ones of at least ``r`` each (step 6); return the cluster of
+    every point (-1: none) and the centres.
 
     By increasing radius, a cluster with r unassigned members takes them. Any other is attached to one that took one of
     its members before, and its remaining points form groups of at least r there; a last small group takes points of the
@@ -322,7 +341,9 @@ def _given_back(distances: Floats, shared: list[_Sharing], r: int, n: int) -> tu
 
 
 def _regrouped(distances: Floats, cluster: _Opened, r: int) -> list[tuple[int, list[int]]]:
-    """Split a cluster and its attached leftovers into clusters of at least ``r`` points: the heart and the points of each."""
+    """Split a cluster and its leftovers (the remaining points of clusters attached to it) into clusters of at least ``r``
+    points; return the centre and the points of each. A group's centre is that of its widest attached cluster.
+    """
     clusters: list[tuple[int, list[int]]] = []
     group, widest = list[int](), None
     for sharing, points in cluster.leftovers:

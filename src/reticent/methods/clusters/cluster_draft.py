@@ -129,6 +129,7 @@ class ClusterDraft:
         return tuple(columns)
 
     def _numbers(self, hierarchy: BoundHierarchy, leaves: Codes, statistic: Statistic) -> Floats:
+        """Return a column's statistic in every cluster, rounded to its grid; ``leaves`` is the value code of every row."""
         grid = self.grids[hierarchy.column]
         return grid.nearest(statistics(statistic, hierarchy.numbers()[leaves], self.group, self.count))
 
@@ -162,7 +163,7 @@ class ClusterDraft:
         return replace(all_groups, extras={**all_groups.extras, POPULATION: np.append(self._people(), 0)})
 
     def _people(self) -> Ids:
-        """Return the number of people of the population that match the labels of each cluster."""
+        """Return the number of people of the public population table that match the labels of each cluster."""
         labels = self._labels()
         sizes = np.bincount(self.group[self.group >= 0], minlength=self.count)
         view = AdversaryView.in_rows(labels, sizes, self.meanings, []).shaped(
@@ -247,17 +248,18 @@ class ClusterDraft:
         parent = np.arange(self.count)
 
         def root(cluster: int) -> int:
+            """Return the cluster that represents all clusters merged with this one (union-find with path halving)."""
             while parent[cluster] != cluster:
                 parent[cluster] = parent[parent[cluster]]
                 cluster = int(parent[cluster])
             return cluster
 
-        joined = np.zeros(self.count, dtype=bool)
+        is_joined = np.zeros(self.count, dtype=bool)
         for index in np.lexsort((failing, distances)).tolist():
             failing_cluster, nearest_cluster = int(failing[index]), int(nearest[index])
-            if not joined[failing_cluster]:
+            if not is_joined[failing_cluster]:
                 parent[root(failing_cluster)] = root(nearest_cluster)
-                joined[failing_cluster] = joined[nearest_cluster] = True
+                is_joined[failing_cluster] = is_joined[nearest_cluster] = True
         roots = np.array([root(cluster) for cluster in range(self.count)])
         _, ids = np.unique(roots, return_inverse=True)
         return self.merged(ids.ravel(), int(ids.max()) + 1)
@@ -438,6 +440,7 @@ class ClusterDraft:
         clusters = self._labels()
 
         def shown(names: Sequence[str]) -> Groups:
+            """Return the groups that an adversary who knows these columns can distinguish, with published sensitive values."""
             meanings = {name: self.meanings[name] for name in names}
             view = AdversaryView.in_rows(rows, None, meanings, list(self.table.sensitive))
             cell = view.of_rows(clusters)
@@ -454,7 +457,9 @@ class ClusterDraft:
         )
 
     def _seen(self, column_indices: tuple[int, ...], is_kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
-        """Return the groups under a mask as seen by an adversary who knows some columns."""
+        """Return the group of each published cluster, and the groups, as an adversary sees them who knows the columns at
+        ``column_indices``: clusters with equal labels there are one group. ``is_kept`` masks the published clusters.
+        """
         chosen = [self.columns[index] for index in column_indices]
         codes = [np.append(column.of_group, 0) for column in chosen]
         ids, count = number(*pack(codes, [len(column.shown) for column in chosen], self.count + 1))

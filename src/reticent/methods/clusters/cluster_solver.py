@@ -77,11 +77,11 @@ class ClusterPlan:
     records: bool = False
 
     def solve(self, units: ClusterUnits, context: Context) -> Solution:
-        """Cluster the units, which must be at least r."""
+        """Return clusters of the units (people or points), at least r of them; many are split into parts that are solved separately."""
         parts = [np.arange(len(units))] if len(units) <= self.whole else units.parts(self.part, max(2 * self.r, 2))
         labels, members = np.full(len(units), OUT), list[Ids]()
         radii, bounds, factors = list[Floats](), list[float](), list[int | None]()
-        reaching = np.zeros(len(units))
+        neighbour_distances = np.zeros(len(units))
         total = 0
         for number, part in enumerate(parts):
             context.step("clustering", number, len(parts))
@@ -95,7 +95,7 @@ class ClusterPlan:
             bounds.append(solved.lower_bound)
             factors.append(solved.factor)
             if len(parts) > 1 and self.setup is None and not self.spare:
-                reaching[part] = np.partition(distances, self.r - 1, axis=1)[:, self.r - 1]
+                neighbour_distances[part] = np.partition(distances, self.r - 1, axis=1)[:, self.r - 1]
         all_members, member_radii = np.concatenate(members), np.concatenate(radii)
         centres, chosen = self._centres(units, labels, all_members, member_radii)
         factor = (
@@ -103,7 +103,7 @@ class ClusterPlan:
             if any(factor_of_part is None for factor_of_part in factors)
             else max(factor_of_part for factor_of_part in factors if factor_of_part is not None)
         )
-        bound = bounds[0] if len(parts) == 1 else units.farthest_neighbour(reaching, self.r, context) / 2
+        bound = bounds[0] if len(parts) == 1 else units.farthest_neighbour(neighbour_distances, self.r, context) / 2
         solution = Solution(labels, centres, chosen, all_members, len(parts), factor, bound)
         _require_sizes(solution.sizes, self.r)
         return solution
@@ -122,16 +122,19 @@ class ClusterPlan:
         limit = float(radii.max(initial=0.0))
         for cluster in np.flatnonzero(np.bincount(labels[labels >= 0], minlength=count) >= 2 * self.r).tolist():
             members = np.flatnonzero(labels == cluster)
-            inner = neighbours(distances[np.ix_(members, members)], self.r)
-            pieces = int(inner.max()) + 1
-            _, inner_radii = _best_members(distances[np.ix_(members, members)], inner, pieces)
-            sizes = np.bincount(inner, minlength=pieces)
-            if self._better(inner_radii, sizes, float(radii[cluster]), limit):
-                split[members[inner > 0]] = count + inner[inner > 0] - 1
-                count += pieces - 1
+            subcluster = neighbours(distances[np.ix_(members, members)], self.r)
+            subcluster_count = int(subcluster.max()) + 1
+            _, subcluster_radii = _best_members(distances[np.ix_(members, members)], subcluster, subcluster_count)
+            sizes = np.bincount(subcluster, minlength=subcluster_count)
+            if self._better(subcluster_radii, sizes, float(radii[cluster]), limit):
+                split[members[subcluster > 0]] = count + subcluster[subcluster > 0] - 1
+                count += subcluster_count - 1
         return (split, *_best_members(distances, split, count))
 
     def _better(self, radii: Floats, sizes: Ids, before: float, limit: float) -> bool:
+        """True if splitting a cluster of radius ``before`` into subclusters of these radii and sizes does not worsen the
+        objective: the largest radius, which is ``limit`` now, or with a set-up cost the total cost.
+        """
         if self.setup is None:
             return bool(radii.max() <= max(before, limit))
         return float(radii @ sizes) + self.setup * (len(sizes) - 1) < before * int(sizes.sum())
@@ -152,6 +155,7 @@ class ClusterPlan:
 
 
 def _chosen(is_first: NDArray[np.bool_], first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Return the rows of ``first`` where the mask is set, and of ``second`` elsewhere."""
     return np.where(is_first.reshape(-1, *(1,) * (first.ndim - 1)), first, second)
 
 

@@ -90,8 +90,8 @@ class NumberGrid:
 
     def nearest(self, numbers: Floats) -> Floats:
         """Return the nearest multiples of the step."""
-        up, down = self.step.numerator, self.step.denominator
-        rounded: Floats = np.rint(numbers * down / up) * up / down
+        numerator, denominator = self.step.numerator, self.step.denominator
+        rounded: Floats = np.rint(numbers * denominator / numerator) * numerator / denominator
         return rounded
 
 
@@ -104,18 +104,22 @@ def is_line(hierarchy: BoundHierarchy, categories: Sequence[str]) -> bool:
 def range_column(
     hierarchy: BoundHierarchy, recipe: Hierarchy, grid: NumberGrid, leaves: Codes, group: Ids, count: int
 ) -> RegionColumn:
-    """Return every cluster as the range of its numbers, rounded outward; unrestricted if some are missing."""
+    """Return the published labels of a numeric column: each of ``count`` clusters has the range of its numbers, rounded
+    outward to the grid, or is unrestricted if some are missing.
+
+    ``leaves`` is the value code of every row, ``group`` its cluster (-1: suppressed), ``recipe`` the declared hierarchy.
+    """
     order = np.argsort(hierarchy.numbers(), kind="stable")
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     missing = np.zeros(count, dtype=np.int64)
     low, high = np.full(count, len(order)), np.full(count, -1)
-    inside = group >= 0
-    groups_of_units, leaf = group[inside], leaves[inside]
-    is_null = hierarchy.leaves.is_null().to_numpy()[leaf]
-    np.add.at(missing, groups_of_units[is_null], 1)
-    np.minimum.at(low, groups_of_units[~is_null], rank[leaf[~is_null]])
-    np.maximum.at(high, groups_of_units[~is_null], rank[leaf[~is_null]])
+    is_clustered = group >= 0
+    groups_of_units, clustered_leaves = group[is_clustered], leaves[is_clustered]
+    clustered_null = hierarchy.leaves.is_null().to_numpy()[clustered_leaves]
+    np.add.at(missing, groups_of_units[clustered_null], 1)
+    np.minimum.at(low, groups_of_units[~clustered_null], rank[clustered_leaves[~clustered_null]])
+    np.maximum.at(high, groups_of_units[~clustered_null], rank[clustered_leaves[~clustered_null]])
     # A label is the pair of its ends on the grid; -1 if unbounded.
     values = hierarchy.leaves.gather(order).to_list()
     used = np.unique(np.concatenate([low[high >= 0], high[high >= 0]]))
@@ -151,15 +155,19 @@ def _range_meaning(grid: NumberGrid, ends: tuple[Fraction, Fraction] | None, mis
 def category_column(
     hierarchy: BoundHierarchy, recipe: Hierarchy, leaves: Codes, group: Ids, count: int, values: ShownCategories
 ) -> RegionColumn:
-    """Return every cluster as the set of its values, or as the lowest node of the hierarchy that covers them; unrestricted if there is none."""
-    inside = group >= 0
+    """Return the published labels of a column of categories: each of ``count`` clusters has the set of its values, or the
+    lowest hierarchy node that covers them; unrestricted if there is none.
+
+    ``leaves`` is the value code of every row, ``group`` its cluster (-1: suppressed), ``recipe`` the declared hierarchy.
+    """
+    is_clustered = group >= 0
     style: Literal["ranges", "hierarchy"] = "ranges" if values == "sets" else "hierarchy"
-    return column_cells(hierarchy, leaves[inside], group[inside], count, style).as_column(hierarchy, recipe)
+    return column_cells(hierarchy, leaves[is_clustered], group[is_clustered], count, style).as_column(hierarchy, recipe)
 
 
 def statistic_column(ranges: RegionColumn, grid: NumberGrid, numbers: Floats) -> RegionColumn:
-    """Return every cluster as one number (``numbers``, NaN if all are missing); a number means the union of the ranges of
-    all clusters that show it.
+    """Return the published labels of a numeric column with one number for every cluster (``numbers``, NaN if all are
+    missing). A number means the range that covers the ``ranges`` of all clusters with this number.
     """
     published_values = [
         None if math.isnan(number) else grid.value(exact(repr(number), grid.column)) for number in numbers.tolist()

@@ -66,6 +66,7 @@ def _spreads(balls: Sequence[Ball]) -> dict[str, tuple[int, float]]:
 
 
 def _disc(ball: Ball, across: str, up: str, size: int) -> ChartDisc:
+    """Return the disc of a ball in two columns, with its number of people as a tooltip."""
     x, y = float(ball.centre[across]), float(ball.centre[up])
     tip = f"{across} {x:g}, {up} {y:g}: {size:,} people within {ball.radius:g}"
     return ChartDisc(x, y, ball.radius * ball.scales[across], ball.radius * ball.scales[up], tip)

@@ -99,6 +99,7 @@ class Clusters(GroupFormat):
         return count_labels(rows, public.meanings, condition, estimator, **self.known(public))
 
     def figures(self, view: AdversaryView, groups: Groups) -> Sequence[Figure]:
+        """Return a drawing of the clusters' centres and radii, if there are two numeric columns."""
         from reticent.methods.clusters.figure import balls_in_two_columns
 
         figure = balls_in_two_columns(view.shapes, groups.sizes)

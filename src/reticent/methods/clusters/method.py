@@ -235,7 +235,7 @@ class ClusterMethod(GroupMethod):
         return self.fit(points_or_table).labels
 
     def solve(self, units: ClusterUnits, r: int, context: Context) -> Solution:
-        """Clusters of at least ``r`` units each."""
+        """Return clusters of at least ``r`` units (people or points) each. Raises if there are fewer units, or a diameter is too large."""
         name = type(self).__name__
         if len(units) < r:
             raise Infeasible(
@@ -380,6 +380,7 @@ class Gather(ClusterMethod):
         """Return the algorithm for groups of at least ``r`` records: by neighbours, by a number of centres, or by the smallest radius."""
 
         def solved(distances: Floats, spare: int) -> PartSolution:
+            """Return the clusters of the points of a distance matrix, at most ``spare`` of them suppressed."""
             if self.grouping == "neighbours":
                 labels = neighbours(distances, r)
                 hearts = np.zeros(int(labels.max()) + 1, dtype=np.int64)
@@ -458,6 +459,7 @@ class Cellular(ClusterMethod):
         algorithm = self.algorithm
 
         def solved(distances: Floats, spare: int) -> PartSolution:
+            """Return the clusters of the points of a distance matrix, at most ``spare`` of them suppressed."""
             if algorithm == "primal-dual":
                 clusters = primal_dual(distances, self._setup, context)
             else:

@@ -48,15 +48,18 @@ def gather(distances: Floats, r: int, k: int | None = None, context: Context | N
     passes above one that fails is at most d* <= 2 R*.
     """
 
-    def tried(threshold: float) -> Clustering | None:
-        centres = _scanned(distances, threshold)
+    def cluster_at(threshold: float) -> Clustering | None:
+        """Return the clusters found at a threshold; None if it is too small."""
+        centres = _covering_centres(distances, threshold)
         if k is not None and len(centres) > k:
             return None
-        near = distances[centres] <= threshold
-        labels = _dealt(distances[centres], near, centres, r)
-        return None if labels is None else Clustering(labels, centres, threshold, threshold / 2, 2)
+        is_near = distances[centres] <= threshold
+        labels = _assigned_by_flow(distances[centres], is_near, centres, r)
+        if labels is None:
+            return None
+        return Clustering(labels, centres, threshold, lower_bound=threshold / 2, factor=2)
 
-    return _least(_thresholds(distances, _reach(distances, r)), tried, context)
+    return _at_least_threshold(_thresholds(distances, _farthest_nearest(distances, r)), cluster_at, context)
 
 
 def gather_most(distances: Floats, r: int, spare: int, context: Context | None = None) -> Clustering:
@@ -68,11 +71,12 @@ def gather_most(distances: Floats, r: int, spare: int, context: Context | None =
     """
     n = len(distances)
 
-    def peeled(threshold: float) -> NDArray[np.bool_] | None:
+    def remaining_at(threshold: float) -> NDArray[np.bool_] | None:
+        """Mask the points that remain after peeling; None if these are too few."""
         remaining = peel(distances, threshold, r)
         return remaining if int(remaining.sum()) >= n - spare else None
 
-    threshold, remaining = _search(_thresholds(distances, 0.0), peeled, context)
+    threshold, remaining = _search(_thresholds(distances, 0.0), remaining_at, context)
     is_near = distances <= threshold
     labels, hearts, unassigned = np.full(n, OUT), list[int](), remaining.copy()
     while True:
@@ -87,7 +91,7 @@ def gather_most(distances: Floats, r: int, spare: int, context: Context | None =
     clustered = np.flatnonzero(labels >= 0)
     for point in np.flatnonzero(unassigned).tolist():
         labels[point] = labels[clustered[np.argmin(distances[point, clustered])]]
-    return Clustering(labels, np.array(hearts, dtype=np.int64), threshold, threshold / 2, 4)
+    return Clustering(labels, np.array(hearts, dtype=np.int64), threshold, lower_bound=threshold / 2, factor=4)
 
 
 def gather_around_records(distances: Floats, r: int, spare: int, context: Context | None = None) -> Clustering:
@@ -99,12 +103,13 @@ def gather_around_records(distances: Floats, r: int, spare: int, context: Contex
     """
     n = len(distances)
 
-    def reached(radius: float) -> NDArray[np.bool_] | None:
+    def covered_at(radius: float) -> NDArray[np.bool_] | None:
+        """Mask the points that balls of this radius around the candidates cover; None if these are too few."""
         is_near = distances <= radius
-        union: NDArray[np.bool_] = is_near[is_near.sum(axis=1) >= r].any(axis=0)
-        return union if int(union.sum()) >= n - spare else None
+        is_covered: NDArray[np.bool_] = is_near[is_near.sum(axis=1) >= r].any(axis=0)
+        return is_covered if int(is_covered.sum()) >= n - spare else None
 
-    radius, union = _search(_thresholds(distances, 0.0), reached, context)
+    radius, is_covered = _search(_thresholds(distances, 0.0), covered_at, context)
     is_near = distances <= radius
     candidates = np.flatnonzero(is_near.sum(axis=1) >= r)
     labels, hearts = np.full(n, OUT), list[int]()
@@ -113,51 +118,53 @@ def gather_around_records(distances: Floats, r: int, spare: int, context: Contex
         if members[candidate] and int(members.sum()) >= r:
             labels[members] = len(hearts)
             hearts.append(candidate)
-    leftovers = np.flatnonzero(union & (labels < 0))
+    leftovers = np.flatnonzero(is_covered & (labels < 0))
     labels[leftovers] = np.argmin(distances[leftovers][:, hearts], axis=1)
-    return Clustering(labels, np.array(hearts, dtype=np.int64), radius, radius, 3)
+    return Clustering(labels, np.array(hearts, dtype=np.int64), threshold=radius, lower_bound=radius, factor=3)
 
 
 def centre_most(distances: Floats, k: int, r: int, spare: int, context: Context | None = None) -> Clustering:
-    """At most ``k`` clusters of at least ``r`` points, for all but at most ``spare``; four times the optimal radius at most.
+    """Assign all but at most ``spare`` points to at most ``k`` clusters of at least ``r``; the radius is at most four times the optimal one.
 
     Points are removed as in :func:`gather_most`. Then the uncovered point with the most uncovered points within T
-    becomes a centre and covers all points within 2 T, up to k times. Centres are more than 2 T apart, so each keeps its
-    whole ball of T, which has r points *of those left*: without the peeling it might not.
+    becomes a centre ('heart') and covers all points within 2 T, up to k times. Centres are more than 2 T apart, so all
+    points within T of a centre are in its cluster: at least r, because peeling removed the points that had fewer.
     """
     n = len(distances)
 
-    def tried(threshold: float) -> Clustering | None:
-        stay = peel(distances, threshold, r)
-        if int(stay.sum()) < n - spare:
+    def cluster_at(threshold: float) -> Clustering | None:
+        """Return the clusters found at a threshold; None if they leave out more than ``spare`` points."""
+        remaining = peel(distances, threshold, r)
+        if int(remaining.sum()) < n - spare:
             return None
-        near, left, hearts = distances <= threshold, stay.copy(), list[int]()
-        while len(hearts) < k and left.any():
-            counts = np.where(left, near[:, left].sum(axis=1), -1)
-            hearts.append(int(np.argmax(counts)))
-            left &= distances[hearts[-1]] > 2 * threshold
-        covered = stay & ~left
+        is_near = distances <= threshold
+        uncovered, hearts = remaining.copy(), list[int]()
+        while len(hearts) < k and uncovered.any():
+            uncovered_near = np.where(uncovered, is_near[:, uncovered].sum(axis=1), -1)
+            hearts.append(int(np.argmax(uncovered_near)))
+            uncovered &= distances[hearts[-1]] > 2 * threshold
+        covered = remaining & ~uncovered
         if int(covered.sum()) < n - spare:
             return None
         labels = np.where(covered, np.argmin(distances[:, hearts], axis=1), OUT)
-        return Clustering(labels, np.array(hearts, dtype=np.int64), threshold, threshold / 2, 4)
+        return Clustering(labels, np.array(hearts, dtype=np.int64), threshold, lower_bound=threshold / 2, factor=4)
 
-    return _least(_thresholds(distances, 0.0), tried, context)
+    return _at_least_threshold(_thresholds(distances, 0.0), cluster_at, context)
 
 
 def peel(distances: Floats, threshold: float, r: int) -> NDArray[np.bool_]:
     """Mask the points that remain when points with fewer than ``r`` remaining points within ``threshold`` (themselves
     included) are removed repeatedly.
     """
-    near = distances <= threshold
-    stay = np.ones(len(distances), dtype=bool)
-    counts = near.sum(axis=1)
+    is_near = distances <= threshold
+    remains = np.ones(len(distances), dtype=bool)
+    counts = is_near.sum(axis=1)
     while True:
-        going = stay & (counts < r)
-        if not going.any():
-            return stay
-        stay &= ~going
-        counts = counts - near[:, going].sum(axis=1)
+        removed = remains & (counts < r)
+        if not removed.any():
+            return remains
+        remains &= ~removed
+        counts = counts - is_near[:, removed].sum(axis=1)
 
 
 def neighbours(distances: Floats, size: int) -> Ids:
@@ -174,6 +181,7 @@ def neighbours(distances: Floats, size: int) -> Ids:
     sums = squares.sum(axis=1)
 
     def take(centre: int) -> None:
+        """Make a group of the unassigned points nearest to ``centre``, itself included."""
         nonlocal unassigned, group
         distances_to_centre = distances[centre, unassigned]
         members = unassigned[np.argsort(distances_to_centre, kind="stable")[:size]]
@@ -191,7 +199,7 @@ def neighbours(distances: Floats, size: int) -> Ids:
     return labels
 
 
-def _reach(distances: Floats, r: int) -> float:
+def _farthest_nearest(distances: Floats, r: int) -> float:
     """Return the largest distance to an r-th nearest point (a point itself being the first): no smaller threshold passes."""
     return float(np.partition(distances, r - 1, axis=1)[:, r - 1].max())
 
@@ -200,27 +208,30 @@ def lowest_possible_radius(distances: Floats, r: int) -> float:
     """Return half of the largest distance to an (r-1)-st neighbour: that point shares a cluster with r-1 others, so some
     cluster has at least that diameter.
     """
-    return _reach(distances, r) / 2
+    return _farthest_nearest(distances, r) / 2
 
 
 def _thresholds(distances: Floats, minimum: float) -> Floats:
-    above = distances[np.triu_indices(len(distances))]
-    return np.unique(above[above >= minimum])
+    """Return the distinct distances between two points that are at least ``minimum``, ascending."""
+    upper_triangle = distances[np.triu_indices(len(distances))]
+    return np.unique(upper_triangle[upper_triangle >= minimum])
 
 
-def _scanned(distances: Floats, threshold: float) -> Ids:
+def _covering_centres(distances: Floats, threshold: float) -> Ids:
     """Return centres more than ``threshold`` apart that cover every point: the first uncovered point becomes one."""
-    marked = np.zeros(len(distances), dtype=bool)
+    is_covered = np.zeros(len(distances), dtype=bool)
     centres = []
-    while not marked.all():
-        centre = int(np.argmin(marked))
+    while not is_covered.all():
+        centre = int(np.argmin(is_covered))
         centres.append(centre)
-        marked |= distances[centre] <= threshold
+        is_covered |= distances[centre] <= threshold
     return np.array(centres, dtype=np.int64)
 
 
-def _dealt(distances: Floats, is_near: NDArray[np.bool_], centres: Ids, r: int) -> Ids | None:
-    """Assign every point so that each centre (row) has at least ``r`` points near it, itself included; None if impossible."""
+def _assigned_by_flow(distances: Floats, is_near: NDArray[np.bool_], centres: Ids, r: int) -> Ids | None:
+    """Return the centre (row of ``distances``) of every point, such that each centre has at least ``r`` points near it,
+    itself included; None if impossible. Decided by maximum flow where the nearest centres do not suffice.
+    """
     labels: Ids = np.argmin(distances, axis=0)
     if (np.bincount(labels, minlength=len(centres)) >= r).all():
         return labels
@@ -246,22 +257,30 @@ def _dealt(distances: Floats, is_near: NDArray[np.bool_], centres: Ids, r: int) 
     return labels
 
 
-def _least(thresholds: Floats, tried: Callable[[float], Clustering | None], context: Context | None) -> Clustering:
-    return _search(thresholds, tried, context)[1]
+def _at_least_threshold(
+    thresholds: Floats, attempt: Callable[[float], Clustering | None], context: Context | None
+) -> Clustering:
+    """Return the clusters at the threshold that :func:`_search` selects."""
+    return _search(thresholds, attempt, context)[1]
 
 
-def _search(thresholds: Floats, tried: Callable[[float], Found | None], context: Context | None) -> tuple[float, Found]:
-    """Return a threshold that passes while its predecessor fails, or the first of all; from some index on all must pass."""
+def _search(
+    thresholds: Floats, attempt: Callable[[float], Found | None], context: Context | None
+) -> tuple[float, Found]:
+    """Return, by binary search, a threshold that passes while its predecessor fails (or the first of all), and its result.
+
+    ``attempt`` returns the result at a threshold, None if it fails. From some index on all thresholds must pass.
+    """
     low, high, best = -1, len(thresholds) - 1, None
-    first = tried(float(thresholds[0]))
-    if first is not None:
-        return float(thresholds[0]), first
+    smallest = attempt(float(thresholds[0]))
+    if smallest is not None:
+        return float(thresholds[0]), smallest
     low = 0
     while high - low > 1 or best is None:
         if context is not None:
             context.check("searching for the least radius")
         middle = high if high - low <= 1 else (low + high) // 2
-        result = tried(float(thresholds[middle]))
+        result = attempt(float(thresholds[middle]))
         if result is None:
             if middle == high:
                 raise Infeasible("No threshold gives clusters of that size. Use smaller clusters, or more of them.")

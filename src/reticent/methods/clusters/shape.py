@@ -50,13 +50,14 @@ class Ball(Shape):
 
     @classmethod
     def test(cls, shapes: Sequence[Ball], points: pl.DataFrame) -> PairDepth:
-        """Return the distances, summed column by column for all pairs at once."""
+        """Return a function of pairs (indexes of points and of balls): 0 where the point is in the ball, -1 elsewhere."""
         names = dict.fromkeys(names for ball in shapes for names in ball.coordinates)
         columns = [_Apart.of(shapes, points, name) for name in names]
         radii = np.array([ball.radius for ball in shapes], dtype=np.float64) * (1 + _RIM) + _SLACK
         is_sum = np.array([ball.norm == "L1" for ball in shapes], dtype=bool)
 
         def inside_ball(point: Numbers, ball: Numbers) -> Numbers:
+            """Return 0 for each pair of a point and a ball if the point is in the ball, otherwise -1."""
             total, added = np.zeros(len(point)), is_sum[ball]
             for column in columns:
                 away = column.between(point, ball)
@@ -128,7 +129,7 @@ class _Apart:
 
     @classmethod
     def of(cls, balls: Sequence[Ball], points: pl.DataFrame, names: tuple[str, ...]) -> _Apart:
-        """Return the coordinates of points and of the centres of balls in one column, or in the two columns of a place."""
+        """Return the coordinates of points and of the centres of balls in one column, or in a latitude and a longitude column (``names``)."""
         coordinates = [
             [ball.centre[name] for name in names] if names in ball.coordinates else [None] * len(names)
             for ball in balls

@@ -50,7 +50,10 @@ class ClusterUnits:
 
     @classmethod
     def of_points(cls, points: Any) -> ClusterUnits:
-        """Build from numeric points with the Euclidean distance; NaN is missing, and as far from all others as these are from each other at most."""
+        """Build from numeric points (rows of an array) with the Euclidean distance.
+
+        NaN is missing: its distance to any other value is the width of the column, the largest distance between two values.
+        """
         array = np.asarray(points.to_numpy() if isinstance(points, pl.DataFrame) else points)
         if array.ndim != 2 or array.dtype.kind not in "iufb":
             raise DataError(
@@ -128,10 +131,10 @@ class ClusterUnits:
         return part[np.sort(order[:split_at])], part[np.sort(order[split_at:])]
 
     def farthest_neighbour(self, at_most: Floats, r: int, context: Context) -> float:
-        """Return the largest distance of a unit to its (r-1)-st neighbour.
+        """Return the largest distance of a unit to its (r-1)-st neighbour, or a lower bound of it.
 
         ``at_most`` bounds it for each unit: units are tried in decreasing order until no bound exceeds the best value.
-        After many the search stops with a smaller value, which is still a valid lower bound.
+        After 256 units the search stops; the best value is then a lower bound.
         """
         best = 0.0
         for unit in np.argsort(-at_most, kind="stable")[:_MOST_ASKED].tolist():
@@ -200,15 +203,16 @@ def modes(values: Ids, labels: Ids, count: int) -> Ids:
 
 def _middle(values: Floats, labels: Ids, count: int) -> Floats:
     """Return the midpoint of the range of each cluster's numbers; NaN if all are missing."""
-    low, high = np.full(count, np.inf), np.full(count, -np.inf)
+    lowest, highest = np.full(count, np.inf), np.full(count, -np.inf)
     is_known = ~np.isnan(values)
-    np.minimum.at(low, labels[is_known], values[is_known])
-    np.maximum.at(high, labels[is_known], values[is_known])
+    np.minimum.at(lowest, labels[is_known], values[is_known])
+    np.maximum.at(highest, labels[is_known], values[is_known])
     with np.errstate(invalid="ignore"):
-        return np.where(low <= high, low + (high - low) / 2, np.nan)
+        return np.where(lowest <= highest, lowest + (highest - lowest) / 2, np.nan)
 
 
 def _width(numbers: Floats, is_known: NDArray[np.bool_]) -> Floats:
+    """Return the width of the range of each column's known values; 0 if none is known."""
     low = np.where(is_known, numbers, np.inf).min(axis=0)
     high = np.where(is_known, numbers, -np.inf).max(axis=0)
     return np.where(is_known.any(axis=0), high - low, 0.0)

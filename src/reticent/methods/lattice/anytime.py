@@ -39,19 +39,20 @@ class BestFirstSearch:
         top = self._visit(self.space.top)
         if top.hopeless:
             return SearchOutcome(None, True, None)
-        bounded = self.evaluator.column_bounds(self.space.top) is not None
-        boxes = BoxSearch(self.evaluator, self._visit) if bounded else None
-        began, ahead = time.monotonic(), 0.0
+        is_bounded = self.evaluator.column_bounds(self.space.top) is not None
+        boxes = BoxSearch(self.evaluator, self._visit) if is_bounded else None
+        started, best_first_lead = time.monotonic(), 0.0
         while (self._queue or boxes is not None) and not _late(deadline):
             if deadline is not None:
-                self.evaluator.context.step("searching", time.monotonic() - began, max(deadline - began, 1e-9))
-            if boxes is None or (self._queue and ahead <= 0):
-                before = len(self._seen)
+                self.evaluator.context.step("searching", time.monotonic() - started, max(deadline - started, 1e-9))
+            # The two searches take turns so that their numbers of steps stay in the ratio of _SHARES.
+            if boxes is None or (self._queue and best_first_lead <= 0):
+                seen_before = len(self._seen)
                 self._expand(deadline)
-                ahead += len(self._seen) - before
+                best_first_lead += len(self._seen) - seen_before
             else:
                 boxes.split(self._least)
-                ahead -= _SHARES[len(self._seen) - self._found_at > _PATIENCE]
+                best_first_lead -= _SHARES[len(self._seen) - self._found_at > _PATIENCE]
             if boxes is not None and boxes.is_finished(self._least):
                 return SearchOutcome(self.best, True, self.best.objective if self.best is not None else None)
         if len(self._seen) == self.space.size:
@@ -61,6 +62,7 @@ class BestFirstSearch:
 
     @property
     def _least(self) -> float:
+        """The objective of the best node found so far; infinite if none was found."""
         return float("inf") if self.best is None or self.best.objective is None else self.best.objective
 
     def _expand(self, deadline: float | None) -> None:
@@ -72,7 +74,7 @@ class BestFirstSearch:
                 break
 
     def _visit(self, levels: NodeLevels) -> Evaluation:
-        """Evaluate a node, unless that was done before."""
+        """Return the evaluation of a node, computed once; a new one updates the queue, the best node and the bound."""
         if (seen := self._seen.get(levels)) is not None:
             return seen
         evaluation = self._seen[levels] = self.evaluator.evaluate(levels)
@@ -91,17 +93,18 @@ class BestFirstSearch:
         A node is either a specialization of it, and then has at least its penalty, or it is coarser in some column, and
         then has at least that column's next level.
         """
-        floor = _floor(self.evaluator, self.space.floor)
+        lowest_floor = _floor(self.evaluator, self.space.floor)
         outside = [
             _floor(self.evaluator, (*self.space.floor[:j], level + 1, *self.space.floor[j + 1 :]))
             for j, (level, high) in enumerate(zip(evaluation.levels, self.space.top, strict=True))
             if level < high
         ]
-        inside = [] if evaluation.hopeless else [floor + evaluation.penalty]
-        return min([*inside, *outside], default=floor)
+        inside = [] if evaluation.hopeless else [lowest_floor + evaluation.penalty]
+        return min([*inside, *outside], default=lowest_floor)
 
 
 def _floor(evaluator: Evaluator, levels: NodeLevels) -> float:
+    """Return the lower bound of a node's objective that is known without evaluating it."""
     return float(evaluator.objective.floors(NodeSpace(levels, levels)).item())
 
 

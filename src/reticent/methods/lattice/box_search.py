@@ -64,16 +64,20 @@ class BoxSearch:
     def split(self, best: float) -> None:
         """Split the box with the least bound; ``best`` is the least objective found so far."""
         bound, _, box = heapq.heappop(self._queue)
-        room = max(min(best, box.bounds.at(box.high)) - bound, 0.0)
-        column, level = self._best_split(box, room)
+        # A gain of this much proves that a half has no better node than the best one.
+        useful_gain = max(min(best, box.bounds.at(box.high)) - bound, 0.0)
+        column, level = self._best_split(box, useful_gain)
         self._push(LatticeBox(_with(box.low, column, level + 1), box.high, box.bounds), bound, best)
-        reached = self._open(box.low, _with(box.high, column, level), bound, best)
-        gains = self._gains[column, level]
-        gains[0] += min(reached - bound, room)
-        gains[1] += 1
+        finer_bound = self._open(box.low, _with(box.high, column, level), bound, best)
+        gain_record = self._gains[column, level]
+        gain_record[0] += min(finer_bound - bound, useful_gain)
+        gain_record[1] += 1
 
     def _open(self, low: NodeLevels, high: NodeLevels, bound: float, best: float) -> float:
-        """Evaluate the coarsest node of a box and put the box into the queue, if it may contain the best node; return its bound."""
+        """Evaluate the coarsest node of a box, queue the box if it may contain the best node, and return its lower bound (infinite if no node passes).
+
+        ``bound`` is that of the enclosing box, ``best`` the least objective found so far.
+        """
         if self._evaluate(high).hopeless:
             return float("inf")
         bounds = self.evaluator.column_bounds(high)
@@ -81,7 +85,7 @@ class BoxSearch:
         return self._push(LatticeBox(low, high, bounds), bound, best)
 
     def _push(self, box: LatticeBox, bound: float, best: float) -> float:
-        """Put a box into the queue with its own bound or that of the box it is part of, if it may contain the best node; return the bound."""
+        """Queue a box if it may contain a better node than ``best``; return its lower bound: its own, or ``bound``, that of the enclosing box, if higher."""
         own_bound = box.bounds.at(box.low)
         bound = max(bound, own_bound - _ROUNDING * abs(own_bound))
         if bound <= best and box.low != box.high:
@@ -89,22 +93,28 @@ class BoxSearch:
             heapq.heappush(self._queue, (bound, self._made, box))
         return bound
 
-    def _best_split(self, box: LatticeBox, room: float) -> tuple[int, int]:
-        """The column of a split and the highest level of its finer half; gains above ``room`` close a box and count as much."""
+    def _best_split(self, box: LatticeBox, useful_gain: float) -> tuple[int, int]:
+        """Return the most promising split: a column, and the level at which its finer half ends.
 
-        def outlook(column: int, level: int) -> float:
-            table, (total, times) = box.bounds.tables[column], self._gains[column, level]
-            coarser = min(float(table[level + 1] - table[box.low[column]]), room)
-            finer = min(total / times, room) if times else room
-            return min(coarser, finer) + _LARGER_SHARE * max(coarser, finer)
+        The gain of a half is by how much its bound rises. ``useful_gain`` suffices to discard a box; more is worth nothing.
+        """
+
+        def score(column: int, level: int) -> float:
+            """Return the expected gains of the two halves, the smaller one weighted more."""
+            table = box.bounds.tables[column]
+            finer_total, finer_count = self._gains[column, level]
+            coarser_gain = min(float(table[level + 1] - table[box.low[column]]), useful_gain)
+            finer_gain = min(finer_total / finer_count, useful_gain) if finer_count else useful_gain
+            return min(coarser_gain, finer_gain) + _LARGER_SHARE * max(coarser_gain, finer_gain)
 
         splits = [
             (column, level)
             for column, (low, high) in enumerate(zip(box.low, box.high, strict=True))
             for level in range(low, high)
         ]
-        return max(splits, key=lambda split: outlook(*split))
+        return max(splits, key=lambda split: score(*split))
 
 
 def _with(levels: NodeLevels, column: int, level: int) -> NodeLevels:
+    """Return the node with another level in one column."""
     return (*levels[:column], level, *levels[column + 1 :])

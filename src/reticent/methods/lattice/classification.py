@@ -20,7 +20,7 @@ from reticent.methods.lattice.node_space import NodeSpace
 
 
 def exhaustive(evaluator: Evaluator) -> NDArray[np.bool_]:
-    """Evaluate every node, inferring nothing."""
+    """Mask the passing nodes by evaluating every node, inferring nothing."""
     passing = np.zeros(evaluator.space.shape, dtype=bool)
     for levels in evaluator.space.nodes():
         passing[evaluator.space.at(levels)] = evaluator.evaluate(levels).passes
@@ -28,7 +28,8 @@ def exhaustive(evaluator: Evaluator) -> NDArray[np.bool_]:
 
 
 def tagging(evaluator: Evaluator) -> NDArray[np.bool_]:
-    """Classify nodes by predictive tagging; definitions that allow no inference are evaluated node by node.
+    """Mask the passing nodes by predictive tagging: for a monotone definition a result is inferred for generalizations
+    and specializations; otherwise nodes are evaluated one by one.
 
     Each round evaluates the node whose outcome settles the most others in the worse case.
     """
@@ -54,7 +55,7 @@ def tagging(evaluator: Evaluator) -> NDArray[np.bool_]:
 
 
 def incognito(evaluator: Evaluator) -> NDArray[np.bool_]:
-    """Classify nodes by Incognito: over growing sets of columns ([LeFevre2005]).
+    """Mask the passing nodes by Incognito: over growing sets of columns ([LeFevre2005]).
 
     A node over some columns represents the node of the whole lattice that suppresses all others; dropping a column only
     merges groups, so what fails on a set of columns fails on every larger one. Needs a hierarchy with a single-value
@@ -103,7 +104,10 @@ def _join(
 
 
 def _survivors_of(columns: Sequence[int], candidates: set[NodeLevels], evaluator: Evaluator) -> set[NodeLevels]:
-    """Breadth-first by height: a passing node marks its generalizations, a failing one leads to them."""
+    """Return the candidates (level vectors over ``columns``, all other columns suppressed) that pass.
+
+    They are evaluated in order of height; generalizations of a passing candidate pass without an evaluation.
+    """
     passing: set[NodeLevels] = set()
     queue = [(sum(levels), levels) for levels in candidates]
     heapq.heapify(queue)

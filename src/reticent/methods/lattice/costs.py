@@ -24,7 +24,7 @@ class Costs:
 
 
 def column_masses(frequencies: FrequencySet) -> list[list[NDArray[np.float64]]]:
-    """Return the rows of each part, for every column and level (levels below the frequency set's own are empty)."""
+    """Return the number of rows of each generalized value, by column and level; zeros at levels below the frequency set's own."""
     masses: list[list[NDArray[Any]]] = []
     for hierarchy, start, sizes in zip(
         frequencies.hierarchies, frequencies.levels, frequencies.column_sizes, strict=True
@@ -41,6 +41,8 @@ def column_masses(frequencies: FrequencySet) -> list[list[NDArray[np.float64]]]:
 
 
 def loss_costs(frequencies: FrequencySet) -> Costs:
+    """Return the costs of the loss measure: the share of the other leaves that a generalized value covers."""
+
     def table(hierarchy: BoundHierarchy, level: int) -> NDArray[np.float64]:
         return (hierarchy.cover(level) - 1) / max(hierarchy.size - 1, 1)
 
@@ -52,7 +54,9 @@ def spread_costs(frequencies: FrequencySet) -> Costs:
 
 
 def spread(hierarchy: BoundHierarchy, level: int) -> NDArray[np.float64]:
-    """Return the normalized certainty penalty of each part: its range relative to the domain's, or its leaves relative to all leaves ([Xu2006])."""
+    """Return the normalized certainty penalty of each generalized value at a level: the width of its range relative to the
+    domain's or, if not numeric, its number of leaves relative to all leaves ([Xu2006]).
+    """
     cover, parts = hierarchy.cover(level), hierarchy.levels[level].parts
     by_leaves = np.where(cover > 1, cover / hierarchy.size, 0.0)
     if not hierarchy.is_numeric:

@@ -21,35 +21,37 @@ class Forecast:
     """
 
     def __init__(self, frequencies: FrequencySet, space: NodeSpace, allowed: int) -> None:
-        parts = [
+        log_counts = [
             np.log([hierarchy.levels[level].size for level in range(hierarchy.height + 1)])
             for hierarchy in frequencies.hierarchies
         ]
-        self._parts = parts
+        self._log_counts = log_counts
         self._space = space
-        self._limit = float(np.log(allowed + 1))
-        self._seen: list[list[float]] = []
-        self._lost: list[float] = []
+        self._log_allowed = float(np.log(allowed + 1))
+        self._features: list[list[float]] = []
+        self._log_lost: list[float] = []
 
     @property
     def is_ready(self) -> bool:
         """True if enough nodes were evaluated for a prediction."""
-        return len(self._seen) >= _ENOUGH
+        return len(self._features) >= _ENOUGH
 
     def learn(self, evaluation: Evaluation) -> None:
-        """Add an evaluated node."""
-        self._seen.append(
-            [1.0, *(float(table[level]) for table, level in zip(self._parts, evaluation.levels, strict=True))]
+        """Add an evaluated node: the logarithms of its numbers of generalized values by column, and of the rows lost."""
+        self._features.append(
+            [1.0, *(float(table[level]) for table, level in zip(self._log_counts, evaluation.levels, strict=True))]
         )
-        self._lost.append(float(np.log(evaluation.doomed + 1)))
+        self._log_lost.append(float(np.log(evaluation.doomed + 1)))
 
     def hopeless(self) -> NDArray[np.float64]:
         """Return for every node the estimated probability that it suppresses more rows than allowed."""
-        costs_of_parts, log_rows = np.array(self._seen), np.array(self._lost)
+        features, log_lost = np.array(self._features), np.array(self._log_lost)
         # Nodes that suppress about as many rows as allowed are the most informative about the border.
-        weight = np.exp(-np.abs(log_rows - self._limit))[:, None]
-        normal = costs_of_parts.T @ (weight * costs_of_parts) + _RIDGE * np.eye(costs_of_parts.shape[1])
-        slopes = np.linalg.solve(normal, costs_of_parts.T @ (weight[:, 0] * log_rows))
-        expected = slopes[0] + self._space.added([s * t for s, t in zip(slopes[1:], self._parts, strict=True)])
-        chance: NDArray[np.float64] = np.clip(0.5 + _STEEPNESS * (expected - self._limit), 0.0, 1.0)
-        return chance
+        weight = np.exp(-np.abs(log_lost - self._log_allowed))[:, None]
+        normal = features.T @ (weight * features) + _RIDGE * np.eye(features.shape[1])
+        slopes = np.linalg.solve(normal, features.T @ (weight[:, 0] * log_lost))
+        expected = slopes[0] + self._space.added(
+            [slope * log_counts for slope, log_counts in zip(slopes[1:], self._log_counts, strict=True)]
+        )
+        probability: NDArray[np.float64] = np.clip(0.5 + _STEEPNESS * (expected - self._log_allowed), 0.0, 1.0)
+        return probability

@@ -85,7 +85,7 @@ class Frontier:
             self._look_at_outliers(evaluation.outliers)
 
     def _look_at_outliers(self, points: tuple[int, ...]) -> None:
-        """Close every node at which the group of one of these points fails; skipped if only a few candidates are left."""
+        """Rule out every node at which the group of one of these points of the frequency set fails; skipped if few candidates remain."""
         if self._outliers is not None and points and np.count_nonzero(self.open) > _FEW:
             self.open &= ~self._outliers.failing(points)
 
@@ -113,6 +113,7 @@ class Frontier:
             self.best = evaluation
 
     def _rank(self, evaluation: Evaluation) -> tuple[float, int]:
+        """Return the sort key of a passing node: its objective, then its index in the lattice."""
         assert evaluation.objective is not None
         return evaluation.objective, int(self._index[self.space.at(evaluation.levels)])
 
@@ -127,7 +128,9 @@ class Frontier:
         return self.open
 
     def _pick(self, candidates: NDArray[np.bool_]) -> int:
-        """Return the candidate that removes the most others in the worse of its two outcomes."""
+        """Return the flat index of the candidate to evaluate next: the one that rules out the most others in the worse of
+        its two outcomes or, with a forecast of suppressed rows, in expectation.
+        """
         flat = np.flatnonzero(candidates)
         if len(flat) <= 2:
             return int(flat[0])
@@ -140,23 +143,24 @@ class Frontier:
         bounds = self.floors.ravel()[flat]
         if self._forecast is not None and self._forecast.is_ready:
             return self._most_promising(flat[np.argsort(bounds)], below)
-        if_failing = below.ravel()[flat]
+        removed_if_failing = below.ravel()[flat]
         if not self.evaluator.objective.knows_floors:
-            if_passing: NDArray[Any] = self.space.count_above(candidates).ravel()[flat]
+            removed_if_passing: NDArray[Any] = self.space.count_above(candidates).ravel()[flat]
         else:
-            if_passing = len(flat) - np.searchsorted(np.sort(bounds), bounds)
-        return int(flat[np.argmax(np.minimum(if_failing, if_passing))])
+            removed_if_passing = len(flat) - np.searchsorted(np.sort(bounds), bounds)
+        return int(flat[np.argmax(np.minimum(removed_if_failing, removed_if_passing))])
 
     def _most_promising(self, by_bound: NDArray[np.intp], below: NDArray[Any]) -> int:
-        """Return the node expected to remove the most candidates, itself a candidate or only above some.
+        """Return the flat index of the node expected to rule out the most candidates, itself a candidate or only a
+        generalization of some. ``by_bound`` are the candidates by increasing bound, ``below`` the number of candidates among each node's specializations.
 
         A node too costly to win can still fail, and then removes all candidates below it. A candidate that passes
         removes all that cost more: those after it in ``by_bound``.
         """
         assert self._forecast is not None
-        hopeless = self._forecast.hopeless()
-        expected = (hopeless * below).ravel()
-        expected[by_bound] += (1 - hopeless.ravel()[by_bound]) * np.arange(len(by_bound), 0, -1)
+        failure_probability = self._forecast.hopeless()
+        expected = (failure_probability * below).ravel()
+        expected[by_bound] += (1 - failure_probability.ravel()[by_bound]) * np.arange(len(by_bound), 0, -1)
         expected[self._evaluated.ravel()] = -1.0
         chosen = int(np.argmax(expected))
         return chosen if expected[chosen] >= 1.0 else int(by_bound.min())

@@ -214,13 +214,17 @@ class Lattice(GroupMethod):
         return None if chosen is None else chosen[1:]
 
     def leaving(self, table: Table, definition: GroupDefinition, points: Points, allowed: int = 0) -> PublishedGroups:
-        """Return the groups of a node, and the adversaries' view of the published ones: with buckets, all see the same."""
+        """Return the groups of a node with the view of each adversary on the published ones; in buckets, all adversaries see the same.
+
+        At most ``allowed`` rows may be suppressed.
+        """
         groups, all_columns = points.groups(), tuple(range(len(points.levels)))
         if self.format == "bucketize":
             # Rows show their values, not the labels of their bucket.
             groups = replace(groups, labels=None)
 
         def seen(columns: Columns, published: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
+            """Return the group of each published group, and the groups, as an adversary sees them who knows ``columns``."""
             if columns == all_columns or self.format == "bucketize":
                 return np.arange(int(published.sum())), groups.select(published)
             group_of, _, seen_groups = seen_as(groups, columns, *points.alike(columns), published)
@@ -255,6 +259,7 @@ def _absorbs(part: Definition, table: Table) -> bool:
 
 
 def _undone(part: Definition) -> str:
+    """Return why single rows cannot be suppressed under a definition."""
     return (
         f"Lattice: repair='rows' trims a failing group until {part} holds, but an adversary who knows the group's size and the method "
         "can reconstruct what was removed. Use repair='groups', which suppresses such a group."

@@ -80,7 +80,7 @@ class Evaluator:
         self._newest = Points.of(frequencies)
         self._known = [self._newest]
         self._known_levels = np.array([frequencies.levels])
-        self._room = 4 * len(frequencies) + 100_000
+        self._cache_left = 4 * len(frequencies) + 100_000
 
     @property
     def evaluated(self) -> int:
@@ -104,8 +104,8 @@ class Evaluator:
         if nearest.levels == levels:
             return nearest
         points = nearest.at(levels)
-        if 2 * len(points) <= len(nearest) and len(points) <= self._room:
-            self._room -= len(points)
+        if 2 * len(points) <= len(nearest) and len(points) <= self._cache_left:
+            self._cache_left -= len(points)
             # The node that was kept before this one was judged since.
             self._newest.forget_source_groups()
             self._newest = points
@@ -116,6 +116,7 @@ class Evaluator:
         return points
 
     def _nearest(self, levels: NodeLevels) -> Points:
+        """Return the smallest cached node of which this one is a generalization."""
         return self._known[int(np.argmax((self._known_levels <= levels).all(axis=1)))]
 
     def evaluate(self, levels: NodeLevels) -> Evaluation:
@@ -135,7 +136,9 @@ class Evaluator:
         return self._evaluation(points, *self._judged(points))
 
     def _judged(self, points: Points) -> tuple[Mask, NDArray[np.float64]]:
-        """The suppressed groups, not all of them if too many rows are lost; and how many rows of each group are lost at every specialization as well."""
+        """Return the mask of suppressed groups, possibly incomplete if too many rows are lost, and the number of rows of
+        each group that are suppressed at every specialization as well ('doomed').
+        """
         if self.quasi_sets is not None:
             return self._suppressed_in_sets(points), np.zeros(len(points))
         too_small = self._too_small(points)
@@ -164,19 +167,21 @@ class Evaluator:
         return failing_groups(self._judging, points.groups(), too_small, self.allowed)
 
     def _evaluation(self, points: Points, suppressed: Mask, doomed: NDArray[np.float64]) -> Evaluation:
-        """Assemble a node's figures; ``doomed`` are rows that are lost at every specialization as well."""
+        """Return the evaluation of a node whose groups under ``suppressed`` are suppressed; ``doomed`` is the number of rows
+        of each group that are suppressed at every specialization as well.
+        """
         rows = int(points.sizes[suppressed].sum())
         lost = float(doomed.sum())
         hopeless = lost > self.allowed
         passes = rows <= self.allowed and not hopeless
         penalty = self.objective.penalty(points, doomed) if self.allowed and not hopeless else 0.0
-        same = not passes or rows == int(lost)
+        all_lost_doomed = not passes or rows == int(lost)
         return Evaluation(
             points.levels,
             passes,
             rows,
             len(points) - int(suppressed.sum()),
-            self.objective.value(points, suppressed, penalty if same else None) if passes else None,
+            self.objective.value(points, suppressed, penalty if all_lost_doomed else None) if passes else None,
             penalty,
             self.objective.growth(points, suppressed if self._absorbing else None),
             hopeless or (not passes and self.monotone),
@@ -185,8 +190,9 @@ class Evaluator:
         )
 
     def _too_small(self, points: Points) -> Mask:
-        nobody: Mask = points.sizes == 0
-        return nobody if self._counting is None else nobody | self._counting.failing(points.bare_groups())
+        """Mask the groups without rows, and those that fail the part of the definition that only counts."""
+        is_empty: Mask = points.sizes == 0
+        return is_empty if self._counting is None else is_empty | self._counting.failing(points.bare_groups())
 
     def _suppressed_in_sets(self, points: Points) -> Mask:
         """Mask the suppressed groups for several quasi sets: each set must be safe on its own, and rows suppressed for one
@@ -208,17 +214,21 @@ class Evaluator:
 
 
 def _outliers(points: Points, failing: Mask) -> tuple[int, ...]:
-    chosen = np.flatnonzero(failing)
-    smallest = np.argsort(points.sizes[chosen], kind="stable")[:_OUTLIERS]
-    return tuple(points.point_in(int(group)) for group in chosen[smallest])
+    """Return a point of the frequency set in each of the smallest failing groups."""
+    failing_groups_here = np.flatnonzero(failing)
+    smallest = np.argsort(points.sizes[failing_groups_here], kind="stable")[:_OUTLIERS]
+    return tuple(points.point_in(int(group)) for group in failing_groups_here[smallest])
 
 
 def _split(
     definition: GroupDefinition, frequencies: FrequencySet
 ) -> tuple[GroupDefinition | None, GroupDefinition | None]:
-    """Split a definition into the part that depends on sizes only and is inherited by finer groups, and the rest."""
+    """Split a definition into the parts that depend on group sizes only, whose failures finer groups inherit, and the
+    other parts; each is None if there are no such parts.
+    """
 
     def counts(part: GroupDefinition) -> bool:
+        """True if the part depends on group sizes only, and a group that fails it fails at every specialization."""
         return part.local and part.absorbing_on(frequencies) and not part.needs_sensitive
 
     parts = definition.parts()

@@ -119,6 +119,7 @@ class Columnwise(Objective):
         return space.added(tables) * self._costs.scale + self._costs.constant
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        """Return the weighted cost of all cells if the groups under ``suppressed`` are suppressed; ``penalty`` is their extra cost, if already known."""
         floor = sum(weight * table[level] for weight, table, level in self._chosen(points.levels))
         if penalty is None:
             penalty = self.penalty(points, np.where(suppressed, points.sizes, 0))
@@ -138,7 +139,11 @@ class Columnwise(Objective):
         return float(doomed[chosen] @ points.runs.added(extra, chosen)) * self._costs.scale
 
     def column_bounds(self, points: Points, doomed: Rows) -> ColumnBounds | None:
-        """Rows of groups that are lost entirely cost the most in each column instead of what the specialization's own level costs; for other groups the difference at this node is added, which is less."""
+        """Return a lower bound for every specialization as a sum over columns; ``doomed`` rows of each group are suppressed there.
+
+        A group that is suppressed entirely costs the maximum in each column, whatever the level. For a group suppressed in
+        part, only the extra cost at this node is added, which is at most that at a specialization.
+        """
         entirely = (doomed > 0) & (doomed >= points.sizes)
         rows = np.flatnonzero(entirely.take(points.group_of_point))
         sizes = self._frequencies.sizes.take(rows).astype(np.float64)
@@ -153,7 +158,9 @@ class Columnwise(Objective):
 
     @cached_property
     def _extras(self) -> list[NDArray[np.float64]]:
-        """For each column, what a suppressed cell costs more than a published one, by the level (0 below the first one searched) and the part at that first level."""
+        """For each column, how much more a suppressed cell costs than a published one: by level (zero below the frequency
+        set's own) and by value at the frequency set's level.
+        """
         extras_by_column = []
         for j, (hierarchy, start) in enumerate(
             zip(self._frequencies.hierarchies, self._frequencies.levels, strict=True)
@@ -173,12 +180,14 @@ class Geometric(Columnwise):
     """The geometric mean of the columns' losses: ``(prod(x_j + 1)) ^ (1 / columns) - 1``, with exponents by weight."""
 
     def floors(self, space: NodeSpace) -> NDArray[np.float64]:
+        """Return the geometric mean of the losses of every node without suppression."""
         tables: list[NDArray[Any]] = [
             weight * np.log1p(table * self._costs.scale) for weight, table in zip(self._weights, self.sums, strict=True)
         ]
         return np.expm1(space.added(tables))
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        """Return the geometric mean of the losses if the groups under ``suppressed`` are suppressed."""
         extra = self._extra(points, np.where(suppressed, points.sizes, 0))
         chosen = np.array([table[level] for _, table, level in self._chosen(points.levels)])
         return float(np.expm1(np.dot(self._weights, np.log1p((chosen + extra) * self._costs.scale))))
@@ -211,6 +220,7 @@ class Height(Objective):
         self._weights = weights
 
     def floors(self, space: NodeSpace) -> NDArray[np.float64]:
+        """Return the weighted sum of the levels of every node."""
         return space.added(
             [weight * np.arange(high + 1) for weight, high in zip(self._weights, space.top, strict=True)]
         )
@@ -232,6 +242,9 @@ class Discernibility(Objective):
         return np.full(space.shape, float(self._rows))
 
     def penalty(self, points: Points, doomed: Rows) -> float:
+        """Return the minimum increase over the floor of one per row: a suppressed row costs the number of all rows, any other
+        at least the minimum group size.
+        """
         lost = float(doomed.sum())
         return (self._rows - 1) * lost + (self._least - 1) * (self._rows - lost)
 
@@ -242,11 +255,13 @@ class Discernibility(Objective):
     def growth(self, points: Points, suppressed: Mask | None) -> float:
         """Return a lower bound of the cost of every generalization: merging groups adds to the sum of their squares."""
         sizes = points.sizes.astype(np.float64)
-        merged = float(sizes @ sizes)
+        squared_sizes = float(sizes @ sizes)
         if suppressed is None:
-            return merged
+            return squared_sizes
         published_sizes = sizes[~suppressed]
-        return max(merged, float(published_sizes @ published_sizes) + self._least * float(sizes[suppressed].sum()))
+        return max(
+            squared_sizes, float(published_sizes @ published_sizes) + self._least * float(sizes[suppressed].sum())
+        )
 
 
 class AverageGroupSize(Objective):
@@ -262,6 +277,7 @@ class AverageGroupSize(Objective):
         return np.zeros(space.shape)
 
     def penalty(self, points: Points, doomed: Rows) -> float:
+        """Return the average size if all rows but the ``doomed`` ones form as many groups as possible."""
         published_rows = self._rows - int(doomed.sum())
         return self._rows / (published_rows // self._least + 1)
 
@@ -336,6 +352,7 @@ class Callback(Objective):
         return np.full(space.shape, -np.inf)
 
     def value(self, points: Points, suppressed: Mask, penalty: float | None = None) -> float:
+        """Return the result of the user's function for a node whose groups under ``suppressed`` are suppressed."""
         levels = dict(zip(self._columns, points.levels, strict=True))
         published = points.groups().select(~suppressed)
         return float(self._function(NodeView(levels, published, int(points.sizes[suppressed].sum()), self._rows)))
@@ -395,6 +412,7 @@ def objective_for(
 
 
 def _weights(frequencies: FrequencySet, weights: Weights | None) -> list[float]:
+    """Return the weight of each column, in the order of the frequency set."""
     columns = [hierarchy.column for hierarchy in frequencies.hierarchies]
     return [float(weight) for weight in column_weights(columns, weights)]
 

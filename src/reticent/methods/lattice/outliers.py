@@ -113,12 +113,13 @@ class Way:
 
     @classmethod
     def of(cls, frequencies: FrequencySet, space: NodeSpace, column: int) -> Way:
-        """Return for a column how many levels must be climbed from any part to meet any other one."""
+        """Return for a column how many levels two values of its finest level must be generalized until they are equal, for all pairs."""
         hierarchy, low, high = frequencies.hierarchies[column], space.floor[column], space.top[column]
         stride, parts = prod(space.shape[column + 1 :]), hierarchy.levels[low].size
         levels = np.stack([hierarchy.between(low, level) for level in range(low, high + 1)])
 
         def steps(chosen: NDArray[np.int64]) -> NDArray[np.intp]:
+            """Return the steps from each chosen value (row) to every other one (column), in flat indexes of the lattice."""
             steps_apart = (levels[:, chosen, None] != levels[:, None]).sum(axis=0)
             return np.where(steps_apart > high - low, space.size, steps_apart * stride)
 
@@ -126,7 +127,9 @@ class Way:
         return cls(part_of, parts, steps, steps(np.arange(parts)) if parts <= _WIDEST_TABLE else None)
 
     def steps_to(self, part: int) -> NDArray[np.intp]:
-        """Return the steps from every part of the finest level to the one that contains the frequency set's part ``part``."""
+        """Return for every value of the finest level the distance, in flat indexes of the lattice, to the node at which it equals
+        the value that contains the frequency set's value ``part``.
+        """
         start = self.here[part]
         row: NDArray[np.intp] = self.steps(np.array([start]))[0] if self.table is None else self.table[start]
         return row

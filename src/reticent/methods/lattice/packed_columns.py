@@ -26,7 +26,7 @@ class Runs:
 
     @classmethod
     def of_columns(cls, columns: Sequence[Codes], cards: Sequence[int]) -> Runs:
-        """Pack runs from one code per column."""
+        """Return the codes of runs of neighbouring columns, packed from one code per column."""
         runs, codes, start = _cut(cards, len(columns[0])), [], 0
         for run in runs:
             code = columns[start].astype(np.intp)
@@ -39,7 +39,7 @@ class Runs:
 
     @classmethod
     def of_keys(cls, keys: NDArray[Any], cards: Sequence[int]) -> Runs:
-        """Split keys of all columns into runs."""
+        """Return the codes of runs of neighbouring columns from keys that combine all columns, the first as the highest digit."""
         runs, codes, remaining = _cut(cards, len(keys)), [], keys
         for run in reversed(runs[1:]):
             remaining, code = np.divmod(remaining, prod(run))
@@ -54,8 +54,8 @@ class Runs:
         for run, codes in zip(self.cards, self.codes, strict=True):
             table = reduce(_outer_sum, tables[start : start + len(run)])
             start += len(run)
-            part = table.take(codes if chosen is None else codes.take(chosen))
-            total = part if total is None else np.add(total, part, out=total)
+            run_sums = table.take(codes if chosen is None else codes.take(chosen))
+            total = run_sums if total is None else np.add(total, run_sums, out=total)
         assert total is not None
         return total
 

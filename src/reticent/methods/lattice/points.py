@@ -96,12 +96,14 @@ class Points:
         return Runs.of_keys(self.distinct, self.cards)
 
     def alike(self, columns: Sequence[int]) -> tuple[NDArray[Any], int]:
-        """Return the number of every group among those that an adversary who knows some columns can distinguish, and their count."""
+        """Return for every group a number that is equal for groups with equal labels in ``columns``, which an adversary who
+        knows only these cannot distinguish, and the count of such numbers.
+        """
         cards = [self.cards[column] for column in columns]
         return number(*pack([self.codes[column] for column in columns], cards, len(self)))
 
     def point_in(self, group: int) -> int:
-        """Return a point of the frequency set in a group."""
+        """Return the index of a point of the frequency set that belongs to a group of this node."""
         points, index = self, group
         while points.source is not None and points.keys is not None and points.distinct is not None:
             index = int(np.argmax(points.keys == points.distinct[index]))
@@ -167,7 +169,8 @@ class Points:
         return merged
 
     def in_small_groups(self, levels: NodeLevels, least: int) -> int:
-        """Return a lower bound of the rows in groups of fewer than ``least`` rows at coarser levels; 0 if :meth:`at` can tell without sorting.
+        """Return a lower bound of the rows in groups of fewer than ``least`` rows at coarser levels; 0, which bounds nothing,
+        if :meth:`at` can count them exactly without sorting.
 
         Groups are hashed to fewer buckets than there are groups. Colliding ones count as one group, which only makes
         groups larger.
@@ -194,10 +197,11 @@ class Points:
         return Groups(self.sizes, one_value, frequencies.reference, frequencies.domain, self.extras, owners=self.owners)
 
     def map(self, column: int, level: int) -> NDArray[np.int32]:
-        """Return the map from the parts of a column here to those at a coarser level."""
+        """Return the map from the codes of a column's generalized values here to those at a coarser level."""
         return self.frequencies.hierarchies[column].between(self.levels[column], level)
 
     def _cards_at(self, levels: NodeLevels) -> list[int]:
+        """Return the number of generalized values of every column at some levels."""
         return [h.levels[level].size for h, level in zip(self.frequencies.hierarchies, levels, strict=True)]
 
     def _keys(self, levels: NodeLevels) -> tuple[NDArray[Any], int]:
