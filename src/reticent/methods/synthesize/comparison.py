@@ -54,7 +54,7 @@ class ErrorComparison(ShownAsCard):
         return {"draws": [draw.as_dict() for draw in self.draws]}
 
     def card(self) -> Card:
-        """A row for each method and epsilon: the largest expected error of a marginal, and the measured ones."""
+        """Summarise for display: a row for each method and epsilon, with the largest expected error of a marginal and the measured errors."""
         names = list(dict.fromkeys(name for comparison in self.draws for name in comparison.measured or {}))
         rows = []
         for comparison in self.draws:
@@ -74,7 +74,7 @@ class ErrorComparison(ShownAsCard):
         return Card("Errors compared", tables=tables, notes=[STEWARD_ONLY] if names else [])
 
     def _errors_by_column(self) -> list[tuple[str, ...]]:
-        """A row for each column: the expected error of its marginal, by method and epsilon."""
+        """Return the rows of a table: a column of the data, and the expected error of its marginal by method and epsilon."""
         expected = [comparison.expected.figures for comparison in self.draws]
         names = dict.fromkeys(name for figures in expected for name in figures if name.startswith(_ERROR))
         return [

@@ -80,11 +80,11 @@ class SyntheticCount(SaidInLines):
 def count_rows(
     condition: Condition, plan: SynthesisPlan, groups: DeclaredGroups, domain: DeclaredDomain, rows: Rows
 ) -> SyntheticCount:
-    """Return the debiased count of a condition on group columns and the value: in every group m_S (n + A)/m - alpha_S,
-    where S are the values that meet it there.
+    """Return the debiased count of a condition on group columns and the value.
 
-    Its variance follows from that of a beta-binomial count, Var m_S = m p (1 - p) (n + A + m)/(n + A + 1) with p = (n_S
-    + alpha_S)/(n + A).
+    A group of n people shows m sampled rows from an urn with noise of weight A. If m_S of them meet the condition, with
+    noise alpha_S on the values S that meet it, the estimate is m_S (n + A)/m - alpha_S; its variance is that of a
+    beta-binomial count, Var m_S = m p (1 - p) (n + A + m)/(n + A + 1) with p = (n_S + alpha_S)/(n + A).
 
     If values that nobody has are retained only with probabilities f, the noise of a group consists of that of its
     people's distinct values, whose number is unknown, and of the retained others. People's values add between 0 and the
@@ -149,7 +149,7 @@ class _ValueNoise:
         if prior.kept is None:
             keep = np.ones(prior.size)
         else:
-            keep = np.array([float(f) for f in prior.kept.probabilities])[prior.kept.of]
+            keep = np.array([float(probability) for probability in prior.kept.probabilities])[prior.kept.of]
         return cls(np.stack([keep * weights, (1 - keep) * weights, keep * (1 - keep) * weights**2], axis=1))
 
     @property
@@ -159,7 +159,7 @@ class _ValueNoise:
 
 
 def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
-    """Return the number of synthetic rows of each group that meet the condition."""
+    """Return the number of synthetic ``rows`` of each group that meet the condition."""
     shown_counts = np.zeros(len(groups.sizes))
     numbered_groups = groups.frame.select(groups.columns).with_row_index("#group")
     for chunk in rows.chunks():
@@ -175,7 +175,10 @@ def _shown(condition: Condition, groups: DeclaredGroups, rows: Rows) -> Floats:
 
 
 def _noise_meeting(condition: Condition, groups: DeclaredGroups, domain: DeclaredDomain, noise: Floats) -> Floats:
-    """Return the ``noise`` of all values that meet the condition, by group; parts on groups alone or values alone are evaluated once."""
+    """Return, for each group, the sum of the rows of ``noise`` (one per value) of the values that meet the condition there.
+
+    Conjuncts on group columns alone or on the value alone are evaluated once.
+    """
     value, group_columns = domain.values.name, set(groups.columns)
     of_groups = np.ones(len(groups.sizes), dtype=bool)
     of_values = np.ones(len(domain.values), dtype=bool)

@@ -50,7 +50,7 @@ class GroupedCounts:
         return cls(code, counts, np.cumsum(np.bincount(group, minlength=len(groups.sizes))), groups.sizes)
 
     def stretches(self, rows: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges of groups with about this many rows each, at least one group."""
+        """Yield ranges of groups (first, end) with about ``rows`` rows each, at least one group per range."""
         total = np.cumsum(self.sizes)
         start = 0
         while start < len(total):
@@ -88,7 +88,7 @@ def _whole_weights(weights: pl.Series) -> pl.Series:
 
 
 def _summed(parts: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Return distinct cell indexes, sorted, with summed rows."""
+    """Return the distinct cells (indexes of pairs of group and value) of several parts, sorted, and the rows of each."""
     cells, counts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.argsort(cells, kind="stable")
     cells, counts = cells[order], counts[order]
@@ -135,7 +135,9 @@ class _Coding:
         self.stranger: object = None
 
     def added(self, frame: pl.DataFrame, multiplicities: Ints) -> tuple[Ints, Ints]:
-        """Return the cell indexes of distinct rows, and their multiplicities."""
+        """Count distinct rows with their multiplicities: return the cells (group index times number of values, plus value
+        index) and the rows of each. Rows of unknown groups or values are remembered for :meth:`check`.
+        """
         frame = frame.with_columns(pl.col(name).cast(plain_type(dtype)) for name, dtype in frame.schema.items())
         frame = frame.with_columns(pl.Series(self.rows, multiplicities))
         if self.groups.columns:

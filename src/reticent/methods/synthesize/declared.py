@@ -224,7 +224,7 @@ class DeclaredParts:
         return DeclaredDomain.of(self.parts.unique().to_list(), self.parts.name, self.parts.dtype, added, keep)
 
     def refined(self, sampled_parts: pl.Series, words: WordStream) -> pl.Series:
-        """Sample a value for each sampled part, by the public weights within it, exactly."""
+        """Return a value of each sampled part, drawn with exactly the public weights of the values within it."""
         order = self.parts.arg_sort().to_numpy()
         ordered = self.parts.gather(order)
         ends = np.cumsum(self.weights[order])

@@ -126,8 +126,8 @@ def audit_release(
 def _allowed(
     plan: SynthesisPlan, groups: DeclaredGroups, shown: Ints, people_with_value: Ints, limit: Fraction
 ) -> Floats:
-    """Return how often each published value may occur such that its group's output is certainly not disclosing: it is
-    representative for ``limit``.
+    """Return how often each published cell (group and value) may occur such that the output of its group is representative,
+    so it does not distinguish neighbours by more than e^``limit``; ``people_with_value`` is the true count of each cell.
     """
     k, classes = plan.prior.size, plan.prior.classes
     by_size = groups.sizes[shown // k].tolist()
@@ -146,7 +146,9 @@ def _allowed(
 def _tested(
     people: Mapping[int, int], output: Mapping[int, int], alpha: Fraction, prior: PublicPrior, limit: Fraction
 ) -> tuple[bool, float | None]:
-    """Return whether the output of a group is disclosing, and the largest ratio (None if infinite)."""
+    """Return whether neighbouring tables differ by more than e^``limit`` in their probability of a group's output, and the
+    largest such ratio (None if infinite). ``people`` and ``output`` count the true and the sampled values.
+    """
     if prior.kept is not None:
         return DroppedOutput(people, output, alpha, prior).discloses(limit)
     ratio = worst_ratio(people, output, partial(prior.noise, alpha), prior.size)

@@ -55,7 +55,7 @@ class _Noise:
     def __init__(self, alpha: Number | Mapping[Any, Number], prior: PublicPrior) -> None:
         self.prior = prior
         self.listed = (
-            {value: exact(each, f"alpha of {value!r}", low=0) for value, each in alpha.items()}
+            {value: exact(noise, f"alpha of {value!r}", low=0) for value, noise in alpha.items()}
             if isinstance(alpha, Mapping)
             else None
         )
@@ -72,11 +72,11 @@ class _Noise:
 
 
 def worst_ratio(counts: Counts, output: Counts, noise: Any, size: int) -> Fraction | None:
-    """Return the largest ratio of the probabilities of ``output`` between neighbours next to ``counts``; None if infinite.
+    """Return the largest ratio of the probabilities of ``output`` under two neighbours of ``counts``; None if infinite.
 
-    Moving a person from i to j changes the probability by w_j/w_i with w = 1 + m/(n + alpha). For each value o with
-    people, one person leaves it, and the largest and smallest of all w are compared, with that of o computed without
-    the person.
+    ``noise(value)`` is the noise alpha of a value, ``size`` the number of values. Moving a person from value i to j
+    changes the probability by w_j/w_i with w = 1 + m/(n + alpha), for n people and m sampled rows. For each value with
+    people, one person leaves it, and the largest and smallest w are compared, with its own w computed without the person.
     """
     if not any(counts.values()):
         return Fraction(1)
@@ -122,7 +122,7 @@ def _without(ends: list[Fraction], own_weight: Fraction) -> list[Fraction]:
 
 
 def checked_counts(counts: Counts, name: str) -> dict[Any, int]:
-    """Validate counts by value."""
+    """Return counts by value as whole numbers of at least 0. Raises for anything else."""
     if not isinstance(counts, Mapping):
         raise PolicyError(f"{name} must be a mapping from values to counts, but it is {counts!r}.", setting=(name,))
     return {

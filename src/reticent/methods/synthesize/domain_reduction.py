@@ -61,47 +61,64 @@ _WORDS_AT_ONCE = 1 << 22
 
 @lru_cache(maxsize=16)
 def least_kept_weight(classes: tuple[WeightClass, ...], chance: Fraction) -> int:
-    """Return a weight W with P(weight of retained values < W) <= ``chance``, for every table: people only add to it.
+    """Return a weight W with P(total weight of retained values < W) <= ``chance``, for every table.
 
-    The largest such weight if the total weight is at most a million; otherwise in steps of a millionth of it, rounded down class by class.
+    Values that people have are always retained, which only adds weight. W is the largest such weight if the total is at
+    most a million; otherwise it is a multiple of a millionth of the total, rounded down class by class.
     """
     step = -(-sum(record_class.weight * record_class.count for record_class in classes) // _CELLS)
-    law, start = np.ones(1), 0
+    distribution, start = np.ones(1), 0
     for record_class in classes:
         # Values farther from the mean have a probability far below the margin.
-        mean, reach = (
+        mean, deviation = (
             float(record_class.keep) * record_class.count,
             _DEVIATIONS * (math.sqrt(record_class.count) / 2 + 1),
         )
-        kept_counts = np.arange(max(int(mean - reach), 0), min(int(mean + reach) + 1, record_class.count) + 1)
+        kept_counts = np.arange(max(int(mean - deviation), 0), min(int(mean + deviation) + 1, record_class.count) + 1)
         cells = kept_counts * record_class.weight // step
-        law = fftconvolve(
-            law,
+        distribution = fftconvolve(
+            distribution,
             np.bincount(cells - cells[0], weights=binom.pmf(kept_counts, record_class.count, float(record_class.keep))),
         )
         start += int(cells[0])
-    cumulative = np.concatenate([[0.0], np.cumsum(np.maximum(law, 0))])
+    cumulative = np.concatenate([[0.0], np.cumsum(np.maximum(distribution, 0))])
     last_allowed = int(np.searchsorted(cumulative, float(chance) * (1 - _MARGIN) - _NOISE, side="right")) - 1
     return max(start + last_allowed, 0) * step if last_allowed >= 0 else 0
 
 
 def absence_charge(size: int, drawn: int, classes: Sequence[WeightClass], scale: Fraction) -> Fraction | None:
-    """Return T of the module's docstring for a group with this noise, rounded up; None if it exceeds every guarantee."""
-    largest_factor, n, m = 1.0, size + float(scale) * min(record_class.weight for record_class in classes), float(drawn)
+    """Return the charge T for values absent from the output, the factor that dropping them costs in the ratio of a group of
+    this size and noise ``scale``, rounded up; None if it exceeds every guarantee. The module's docstring defines T.
+    """
+    largest_factor, urn_weight, drawn_float = (
+        1.0,
+        size + float(scale) * min(record_class.weight for record_class in classes),
+        float(drawn),
+    )
     for record_class in classes:
         alpha = float(scale) * record_class.weight
-        power = float(gammaln(n + m + alpha) - gammaln(n + alpha) - gammaln(n + m) + gammaln(n))
-        if power > 2 * LARGEST_EPSILON:
+        log_factor = float(
+            gammaln(urn_weight + drawn_float + alpha)
+            - gammaln(urn_weight + alpha)
+            - gammaln(urn_weight + drawn_float)
+            + gammaln(urn_weight)
+        )
+        if log_factor > 2 * LARGEST_EPSILON:
             return None
         keep = float(record_class.keep)
-        largest_factor = max(largest_factor, keep + (1 - keep) * math.exp(power) * (1 + relative_error(n + m + alpha)))
+        largest_factor = max(
+            largest_factor,
+            keep + (1 - keep) * math.exp(log_factor) * (1 + relative_error(urn_weight + drawn_float + alpha)),
+        )
     return short(Fraction(largest_factor)) if largest_factor > 1 else Fraction(1)
 
 
 def dropping_need(
     size: int, drawn: int, prior: PublicPrior, ratio: Fraction, delta: Fraction, scale: Fraction
 ) -> RequiredNoise | None:
-    """Return the requirement of a group whose noise is at most ``scale``, the noise that is charged; None if nothing is left of the guarantee."""
+    """Return the noise requirement of a group that drops values, after charging the drop for noise of at most ``scale``;
+    None if nothing of the guarantee (``ratio``, ``delta``) remains.
+    """
     charge = absence_charge(size, drawn, prior.classes, scale)
     if charge is None or ratio * min(record_class.keep for record_class in prior.classes) <= charge:
         return None
@@ -111,7 +128,8 @@ def dropping_need(
 
 
 def dropping_scales(sizes: Sequence[int], needs: Callable[[int, Fraction], RequiredNoise | None]) -> list[Fraction]:
-    """Return the smallest noise of groups that drop values: ``needs(size, scale)`` is the requirement if the noise is at most ``scale``.
+    """Return the smallest noise of each group that drops values; ``needs(size, scale)`` is the requirement if the noise is
+    at most ``scale``, None if no noise satisfies it.
 
     More noise has a higher charge, so the required noise increases with the charged noise. Their fixed point is
     searched by secants from below; a feasible noise is then lowered as far as it stays feasible.
@@ -123,11 +141,11 @@ def dropping_scales(sizes: Sequence[int], needs: Callable[[int, Fraction], Requi
         if not all(requirements):
             break
         least_noises = least_scales(
-            [need for need in requirements if need is not None], [open_search.low for open_search in open_searches]
+            [need for need in requirements if need is not None], [search_open.low for search_open in open_searches]
         )
-        for open_search, least_noise in zip(open_searches, least_noises, strict=True):
-            open_search.pay(least_noise)
-        open_searches = [open_search for open_search in open_searches if not open_search.done]
+        for search_open, least_noise in zip(open_searches, least_noises, strict=True):
+            search_open.pay(least_noise)
+        open_searches = [search_open for search_open in open_searches if not search_open.done]
         if not open_searches:
             return [searches[size].enough for size in sizes]
     raise Infeasible(
@@ -231,8 +249,8 @@ def plan_dropping(
 
 
 def _thesis_scale(size: int, prior: PublicPrior, ratio: Fraction, delta: Fraction) -> tuple[Fraction, int]:
-    """Return the noise of the published theorem, which ignores that fewer values are retained, and how often it spends ln
-    2: the noise of a value, rounded up.
+    """Return the noise that the published (false) theorem requires, and how many times ln 2 of epsilon it spends: the noise
+    of the heaviest value, rounded up. The theorem ignores that fewer values are retained.
     """
     for steps in range(1, _MOST_STEPS):
         base = ratio / 2**steps
@@ -247,12 +265,12 @@ def _thesis_scale(size: int, prior: PublicPrior, ratio: Fraction, delta: Fractio
 
 
 def draw_dropped(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: PublicPrior, words: WordStream) -> Ints:
-    """Sample ``drawn`` values for each group, from its people and the retained values, exactly ([Machanavajjhala2008],
-    Algorithm 5): which other values are retained is decided lazily.
+    """Return ``drawn`` values for each group, sampled exactly from its people and the retained values
+    ([Machanavajjhala2008], Algorithm 5), one group after the other.
 
-    Only the number of other retained values is sampled first, class by class; by symmetry such a value, when it is
-    first sampled, is uniform among those of its class that nobody has. The weight units of an urn are those of its
-    people's values, then those of the other retained values, class by class.
+    Of the values that nobody has, only the number retained is sampled first, by class of weight and probability; which
+    value it is, uniform among those of the class that nobody has, is decided when it is first sampled. The weight units
+    of an urn are those of its people's values, then those of the other retained values, class by class.
     """
     k, groups = prior.size, np.repeat(np.arange(len(pools.sizes)), pools.sizes)
     weight = np.array([record_class.weight for record_class in prior.classes], dtype=np.int64)
@@ -283,10 +301,10 @@ def draw_dropped(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: P
     group, unit = group_of_draw[hidden], drawn_unit[hidden] - people_weight[group_of_draw[hidden]]
     class_ends = np.cumsum(retained_by_class * weight, axis=1)
     class_of_unit = (unit[:, None] >= class_ends[group]).sum(axis=1)
-    before = np.where(class_of_unit > 0, class_ends[group, class_of_unit - 1], 0)
-    placeholder = (unit - before) // weight[class_of_unit] + (np.cumsum(retained_by_class, axis=1) - retained_by_class)[
-        group, class_of_unit
-    ]
+    class_start = np.where(class_of_unit > 0, class_ends[group, class_of_unit - 1], 0)
+    placeholder = (unit - class_start) // weight[class_of_unit] + (
+        np.cumsum(retained_by_class, axis=1) - retained_by_class
+    )[group, class_of_unit]
     # Every placeholder number of a group is one value: it gets its name once.
     placeholders, earliest, name_of_draw = np.unique(
         group * (k + 1) + placeholder, return_index=True, return_inverse=True
@@ -296,7 +314,11 @@ def draw_dropped(pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: P
 
 
 def _named(group: Ints, class_of_placeholder: Ints, prior: PublicPrior, taken: Ints, words: WordStream) -> Ints:
-    """Assign a value to each placeholder number of a group: uniform among those of its class that nobody has and no other placeholder uses."""
+    """Return a value for each placeholder of a retained value: uniform among the values of its class that nobody of the
+    group has and no other placeholder of the group uses.
+
+    ``taken`` are the cells (group times number of values, plus value) that people have. Collisions are sampled again.
+    """
     k, order = prior.size, np.argsort(prior.class_of, kind="stable")
     sizes = np.array([record_class.count for record_class in prior.classes])
     starts = np.cumsum(sizes) - sizes
@@ -317,13 +339,15 @@ def _named(group: Ints, class_of_placeholder: Ints, prior: PublicPrior, taken: I
 
 
 def binomials(trials: Ints, probability: Fraction, words: WordStream) -> Ints:
-    """Sample binomial counts exactly: all trials are compared with the probability digit by digit, and half of the
-    undecided ones are decided with every digit.
+    """Return exactly sampled numbers of successes of ``trials``.
+
+    Each trial compares random bits with the binary digits of the probability until one differs; per digit about half of
+    the undecided trials are decided.
     """
     successes, undecided, remaining_chance = np.zeros_like(trials), trials.copy(), probability
     while 0 < remaining_chance < 1 and undecided.any():
         remaining_chance *= 2
-        ones = _ones(undecided, words)
+        ones = _count_ones(undecided, words)
         if remaining_chance >= 1:
             remaining_chance -= 1
             successes += undecided - ones
@@ -333,8 +357,8 @@ def binomials(trials: Ints, probability: Fraction, words: WordStream) -> Ints:
     return successes + undecided if remaining_chance >= 1 else successes
 
 
-def _ones(bits: Ints, words: WordStream) -> Ints:
-    """Return how many of this many random bits are ones, for each number of bits."""
+def _count_ones(bits: Ints, words: WordStream) -> Ints:
+    """Return, for each entry of ``bits``, how many of that many random bits are ones: fair binomial counts."""
     one_counts = np.zeros_like(bits)
     word_counts = -(-bits // 64)
     start = 0

@@ -111,12 +111,12 @@ class SyntheticFormat(MechanismFormat):
         groups, domain = self.declared(public)
         drawn = np.array([plan.rows_drawn(size) for size in groups.sizes.tolist()])
         row_counts = np.zeros(len(groups.sizes), dtype=np.int64)
-        last_place = -1
+        last_cell = -1
         for group, code in self.coded(public, groups, domain):
-            places = group * len(domain.values) + code
-            if len(places) and (places[0] < last_place or (np.diff(places) < 0).any()):
+            cells = group * len(domain.values) + code
+            if len(cells) and (cells[0] < last_cell or (np.diff(cells) < 0).any()):
                 raise DataError(f"The rows of {FORMAT} are not sorted; they were changed after they were published.")
-            last_place = int(places[-1]) if len(places) else last_place
+            last_cell = int(cells[-1]) if len(cells) else last_cell
             row_counts += np.bincount(group, minlength=len(row_counts))
         wrong_groups = np.flatnonzero(row_counts != drawn)
         if len(wrong_groups):
@@ -217,7 +217,7 @@ def _batches(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 
 def _places(rows: pl.DataFrame, listed: pl.DataFrame) -> pl.Series:
-    """Return the index of each row in a table of distinct combinations; null if absent."""
+    """Return the index of each row among the distinct rows of ``listed``, by its columns; null if absent."""
     if not listed.width:
         return pl.repeat(0, rows.height, eager=True)
     placed = listed.with_row_index("#place")

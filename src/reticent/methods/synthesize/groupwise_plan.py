@@ -131,7 +131,7 @@ def planned_by_group(
     plans = {}
     for name, group_indexes in groups.by_keep.items():
         sizes_in_part = sizes_of(groups.sizes[group_indexes].tolist())
-        rows_drawn = {size: each for size, each in drawn_of(drawn, sizes).items() if size in sizes_in_part}
+        rows_drawn = {size: row_count for size, row_count in drawn_of(drawn, sizes).items() if size in sizes_in_part}
         plans[name] = planned(sizes_in_part, domain.prior_of(name), promise, options, rows_drawn, len(groups.sizes))
     return GroupwisePlan(plans, promise, options, drawn_of(drawn, sizes))
 

@@ -40,7 +40,7 @@ class KeptValues:
     @classmethod
     def listed(cls, keep: Sequence[Number | None], size: int) -> KeptValues:
         """Return a probability for each value, in the order of the domain."""
-        if len(keep) != size or any(each is None for each in keep):
+        if len(keep) != size or any(probability is None for probability in keep):
             raise PolicyError(
                 f"keep must have a probability for each of the {size:,} values of the domain.", setting=("keep",)
             )

@@ -62,7 +62,7 @@ class _Search:
         self.found = [need.enough for need in needs]
 
     def run(self) -> list[Fraction]:
-        """Search the least scale for all cases at once; return them in order."""
+        """Return the smallest certified scale of every requirement, all searched at the same time."""
         active = [number for number, stack in enumerate(self.stacks) if stack]
         while active:
             self._step(np.array(active))
@@ -70,7 +70,7 @@ class _Search:
         return self.found
 
     def _step(self, active: NDArray[np.int64]) -> None:
-        """Examine the leftmost interval of each: it is excluded, halved, or its left end is the result."""
+        """Examine the leftmost interval of scales of each active requirement: exclude it, halve it, or accept its left end as the result."""
         low, high = np.array([self.stacks[number].pop() for number in active]).T
         least_between, at_low, at_high = (
             self._between(active, low, high),
@@ -79,18 +79,20 @@ class _Search:
         )
         limit = self.limit[active]
         for index, number in enumerate(active.tolist()):
-            low_end, high_end = float(low[index]), float(high[index])
-            if at_low[index] <= limit[index] and self._answers(number, low_end):
+            left, right = float(low[index]), float(high[index])
+            if at_low[index] <= limit[index] and self._answers(number, left):
                 self.stacks[number].clear()
                 continue
-            narrow = high_end <= low_end * (1 + PRECISION) and at_high[index] <= limit[index]
-            if least_between[index] > limit[index] or narrow or high_end <= low_end * (1 + FINEST):
+            is_narrow = right <= left * (1 + PRECISION) and at_high[index] <= limit[index]
+            if least_between[index] > limit[index] or is_narrow or right <= left * (1 + FINEST):
                 continue
-            middle = self._middle(low_end, high_end, self.first[number] * self.one.weights)
-            self.stacks[number] += [(middle, high_end), (low_end, middle)]
+            middle = self._middle(left, right, self.first[number] * self.one.weights)
+            self.stacks[number] += [(middle, right), (left, middle)]
 
     def _answers(self, number: int, scale: float) -> bool:
-        """True if this scale, rounded up, is certified; otherwise the missing number of people is added."""
+        """True if this scale, rounded up, is certified, and then recorded as the result; otherwise the number of people for
+        which it fails worst joins those that later bounds consider.
+        """
         if scale <= 0:
             return False
         need, rounded = self.needs[number], short(Fraction(scale))
@@ -114,21 +116,25 @@ class _Search:
         + low w + h)/(n + high W + t): that of an urn that starts with x + low w inside and n + high W in all.
         Thresholds are at most those just below ``high``. Fewer numbers of people lower the bound.
         """
-        upper = self._share(active, high)
-        return self._bounds(active, low, high, np.maximum(np.ceil(upper * (1 - _NUDGE)) - 1, 0))
+        thresholds_at_high = self._share(active, high)
+        return self._bounds(active, low, high, np.maximum(np.ceil(thresholds_at_high * (1 - _NUDGE)) - 1, 0))
 
     def _at(self, active: NDArray[np.int64], scale: Floats) -> Floats:
         """Return the failure probability at one scale, for these numbers of people."""
         return self._bounds(active, scale, scale, np.floor(self._share(active, scale) * (1 + _NUDGE)))
 
     def _share(self, active: NDArray[np.int64], scale: Floats) -> Floats:
-        """Return c (alpha + [x - 1]+), by requirement, class and number of people."""
+        """Return how often a value may occur in a representative output, c (alpha + [x - 1]+), by requirement, weight class
+        and number x of people who have the value.
+        """
         people = self.people[active][:, None, :]
-        c = np.where(people <= 1, self.first[active][:, :, None], self.later[active][:, None, None])
-        return np.asarray(c * (scale[:, None, None] * self.one.weights[None, :, None] + np.maximum(people - 1, 0)))
+        excess = np.where(people <= 1, self.first[active][:, :, None], self.later[active][:, None, None])
+        return np.asarray(excess * (scale[:, None, None] * self.one.weights[None, :, None] + np.maximum(people - 1, 0)))
 
     def _bounds(self, active: NDArray[np.int64], low: Floats, high: Floats, thresholds: Floats) -> Floats:
-        """Return upper bounds of the failure probability between two scales, for each threshold."""
+        """Return the union bound of the failure probability of each requirement, from urns with at least the noise ``low``
+        inside and at most ``high`` in all, and the ``thresholds`` above which a value is too frequent.
+        """
         people, size = self.people[active], self.size[active][:, None, None]
         inside = np.maximum(people[:, None, :] + low[:, None, None] * self.one.weights[None, :, None], 1e-300)
         outside = size + high[:, None, None] * self.one.totals[None, :, None] - inside

@@ -277,11 +277,12 @@ def _is_input(declaration: Any) -> bool:
 def _drawn(
     counts: GroupedCounts, plan: AnyPlan, groups: DeclaredGroups, domain: DeclaredDomain, context: Context
 ) -> Rows:
-    """Return the rows, sampled in ranges of groups; many are sampled while they are written."""
+    """Return the synthetic rows, sampled one range of groups after the other: at once if they fit in memory, otherwise while they are written."""
     group_frame = groups.frame.select(groups.columns)
     schema = pl.Schema({**group_frame.schema, domain.values.name: domain.values.dtype})
 
     def chunks() -> Iterator[pl.DataFrame]:
+        """Yield the sampled rows of one range of groups after the other."""
         words = context.randomness.words()
         for start, stop in counts.stretches(_ROWS_AT_ONCE):
             context.step("drawing", int(counts.sizes[:start].sum()), plan.rows)
@@ -302,7 +303,7 @@ def _drawn(
 def _of_stretch(
     pools: Pools, plan: AnyPlan, groups: DeclaredGroups, start: int, drawn: Ints, words: WordStream
 ) -> Ints:
-    """Sample ``drawn`` values for the groups from ``start`` on, by plan, in the order of the groups."""
+    """Return ``drawn`` sampled value codes for each group from ``start`` on, one group after the other."""
     if isinstance(plan, SynthesisPlan):
         return _values(pools, plan, drawn, words)
     drawn_values = np.empty(int(drawn.sum()), dtype=np.int64)
@@ -317,7 +318,7 @@ def _of_stretch(
 
 
 def _values(pools: Pools, plan: SynthesisPlan, drawn: Ints, words: WordStream) -> Ints:
-    """Sample ``drawn`` values for some groups by the plan."""
+    """Return ``drawn`` sampled value codes for each of some groups, with the noise and the sampler that the plan names."""
     alphas, prior = [plan.alpha[size] for size in pools.sizes.tolist()], plan.prior
     if prior.kept is not None:
         return draw_dropped(pools, alphas, drawn, prior, words)

@@ -77,9 +77,9 @@ class DroppedOutput:
         return exceeds_exponential(Fraction(self.worst(self.exact_mean)), epsilon), worst
 
     def worst(self, mean: Mean) -> Ratio:
-        """Return the largest ratio of the output's probability between neighbouring tables, each within one row of the
-        true one; ``mean`` returns how means over retained values change if a value of one class may be dropped and one
-        of another must be retained.
+        """Return the largest ratio of the output's probability between neighbouring tables, each within one row of the true
+        one. ``mean(a, b)`` is the output's probability, averaged over the retained values, if one more value of class a
+        may be dropped and one of class b must be retained (None: no change).
         """
         mean = cache(mean)
         unchanged: Ratio = mean(None, None)
@@ -106,7 +106,7 @@ class DroppedOutput:
 
     @cached_property
     def leaving(self) -> list[_Moves]:
-        """Return the values that a person can leave."""
+        """Return the moves of a person away from a value, grouped by their effect on the output's probability."""
         moves: dict[tuple[Fraction, int | None], _Moves] = {}
         for value, people in self.counts.items():
             kind, shown = self.classes[value], self.output.get(value, 0)
@@ -117,7 +117,7 @@ class DroppedOutput:
 
     @cached_property
     def coming(self) -> list[_Moves]:
-        """Return the values that a person can join."""
+        """Return the moves of a person to a value, grouped by their effect on the output's probability."""
         moves: dict[tuple[Fraction, int | None], _Moves] = {}
         for value, kind in self.classes.items():
             people, shown = self.counts.get(value, 0), self.output.get(value, 0)
@@ -133,8 +133,11 @@ class DroppedOutput:
         return self._exact(dropped, added) / self._whole_mean
 
     def near_mean(self, dropped: int | None, added: int | None) -> float:
-        """Return the same mean in floats. G(Z) is the integral of t^(n + Z - 1) (1 - t)^(|m| - 1) up to a factor, so means
-        over retained values are integrals of products over values.
+        """Return the mean over retained values, relative to the unchanged one, in floats, if a value of class ``dropped`` may
+        be dropped and one of ``added`` must be retained.
+
+        The probability of an output given the retained weight Z is an integral of t^(n + Z - 1) (1 - t)^(|m| - 1) up to a
+        factor, so a mean over retained values is an integral of a product over values.
         """
         density, drop_factors = self._density
         integrand = density
@@ -223,7 +226,9 @@ class DroppedOutput:
         return (low + high) / 2
 
     def _nodes(self, step: float) -> tuple[Floats, list[Floats]]:
-        """Return the shares of the integral at nodes ``step`` apart, and for each class the factors of dropping a value."""
+        """Return each node's share of the integral, for nodes ``step`` apart, and for each class the factor at the nodes by
+        which the integrand changes if one more of its values may be dropped.
+        """
         top = float(self._logarithm(np.array([self._mode]))[0])
         ends = []
         for direction in (-1, 1):

@@ -177,9 +177,9 @@ class SynthesisPlan(PromisedNoise):
         Of m sampled rows m_S meet it, with Var m_S = m (n + A + m)/(4 (n + A + 1)) in the worst case; the estimate is m_S (n + A)/m - alpha_S.
         """
         spread = 0.0
-        for size, times in self.sizes.items():
+        for size, group_count in self.sizes.items():
             total, drawn = size + float(self.noise(size)), self.rows_drawn(size)
-            spread += times * (total / drawn) ** 2 * drawn * (total + drawn) / (4 * (total + 1))
+            spread += group_count * (total / drawn) ** 2 * drawn * (total + drawn) / (4 * (total + 1))
         return ExpectedError(
             {"real_share": self.real_share, "standard_error": math.sqrt(spread)},
             f"About {self.real_share:.1%} of {self.synthetic_rows:,} rows would repeat real ones; the others come from the public domain. A count that half of all rows meet is estimated with a "
@@ -204,6 +204,7 @@ class SynthesisPlan(PromisedNoise):
 
     @cached_property
     def _loss(self) -> PrivacyLoss:
+        """The certified privacy loss of a person: the largest over group sizes, for all rows of the person."""
         share = self.share_of_promise
         losses = [share.loss(self.need(size), self.alpha[size]) for size in self.sizes]
         ratio, delta = max(loss.ratio for loss in losses), max(loss.delta for loss in losses)
@@ -232,7 +233,7 @@ class SynthesisPlan(PromisedNoise):
         return warning_lines
 
     def describe(self) -> dict[str, Any]:
-        """The plan as plain data: the ledger of its promise."""
+        """Return the plan as plain data: the guarantee, what each step spends of it, and the noise by group size."""
         share = self.share_of_promise
         return {
             "epsilon": self.epsilon,
@@ -311,7 +312,7 @@ class GroupPromise:
 
     @classmethod
     def of(cls, promise: ProbabilisticDP, options: PlanOptions, groups: int) -> GroupPromise:
-        """Return the share of each of this many groups."""
+        """Return what each of ``groups`` groups must guarantee for one row, so that the whole release satisfies the ``promise``."""
         rows = options.rows_per_person
         ratio = ratio_within(exact(promise.epsilon, "epsilon") / rows)
         if ratio <= 1:
@@ -325,7 +326,10 @@ class GroupPromise:
         return cls(ratio, delta, times, options)
 
     def need(self, size: int, prior: PublicPrior, drawn: int, scale: Fraction = Fraction(0)) -> RequiredNoise | None:
-        """Return the requirement of a group of this size. Dropping values is charged up to the noise ``scale``; None if that leaves nothing."""
+        """Return the noise requirement of a group of ``size`` people and ``drawn`` sampled rows.
+
+        If values may be dropped, that is charged for noise of at most ``scale``; None if nothing of the guarantee remains.
+        """
         if prior.kept is not None:
             return dropping_need(size, drawn, prior, self.ratio, self.delta, scale)
         ratio, delta = self.ratio, self.delta
@@ -337,7 +341,7 @@ class GroupPromise:
         return RequiredNoise(size, drawn, prior.classes, prior.total, ratio, delta)
 
     def loss(self, need: RequiredNoise | None, alpha: Fraction) -> PrivacyLoss:
-        """Return the loss of a group with this noise."""
+        """Return the certified privacy loss (ratio and delta) of a group with noise ``alpha``; ``need`` is None if nothing is certified."""
         if need is None:
             return PrivacyLoss(self.ratio, Fraction(1))
         failure = Fraction(min(need.failure(alpha), 1.0))
@@ -351,7 +355,7 @@ class GroupPromise:
         return PrivacyLoss(need.ratio / (1 - failure) * (1 + charge), failure + charge)
 
     def scales(self, sizes: Iterable[int], prior: PublicPrior, drawn: Mapping[int, int]) -> list[Fraction]:
-        """Return the noise for groups of these sizes and numbers of sampled rows."""
+        """Return the noise of a value for groups of each size; ``drawn`` is the number of sampled rows where it differs from the size."""
         if prior.kept is not None:
             return dropping_scales(
                 list(sizes), lambda size, scale: self.need(size, prior, drawn.get(size, size), scale)

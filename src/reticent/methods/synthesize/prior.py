@@ -74,7 +74,7 @@ class PublicPrior:
         common_denominator = math.lcm(*(exact_weight.denominator for exact_weight in exact_weights))
         scaled = [int(exact_weight * common_denominator) for exact_weight in exact_weights]
         common_divisor = math.gcd(*scaled)
-        whole_weights = [each // common_divisor for each in scaled]
+        whole_weights = [scaled_weight // common_divisor for scaled_weight in scaled]
         if max(whole_weights) > _LARGEST_WEIGHT:
             raise PolicyError(
                 f"The weights of the domain, as whole numbers, reach {max(whole_weights):,}; they may be at most {_LARGEST_WEIGHT:,}. Round them.",

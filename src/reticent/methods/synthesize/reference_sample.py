@@ -16,7 +16,7 @@ _BISECTIONS = 200
 
 
 def thesis_scale(need: RequiredNoise) -> Fraction:
-    """Return the scale of the reference 0-sample, raised if exact tails do not certify it.
+    """Return the noise of the published closed-form criterion (the 'reference 0-sample'), raised if exact tails do not certify it.
 
     Its theorem requires a threshold of more than 3 times, uniform weights, and as many synthetic as real rows.
     """
@@ -39,15 +39,15 @@ def thesis_scale(need: RequiredNoise) -> Fraction:
 
 
 def _reference_scale(need: RequiredNoise) -> Fraction:
-    """Bisect on the privacy criterion; return the safe end."""
-    c, n, k, ratio = float(need.excess), need.size, float(need.classes[0].count), float(need.ratio)
-    constant = math.log(2 * k * ratio / (ratio - 2)) - math.log(float(need.delta))
+    """Return the smallest noise that meets the published privacy criterion, found by bisection and rounded up."""
+    excess, size, value_count, ratio = float(need.excess), need.size, float(need.classes[0].count), float(need.ratio)
+    constant = math.log(2 * value_count * ratio / (ratio - 2)) - math.log(float(need.delta))
     low, high = 0.0, float(need.enough)
     for _ in range(_BISECTIONS):
         if high - low <= 1e-11 * high:
             break
         middle = (low + high) / 2
-        if log_reference_mass(n, n, middle, (need.total - 1) * middle, c) + constant > 0:
+        if log_reference_mass(size, size, middle, (need.total - 1) * middle, excess) + constant > 0:
             low = middle
         else:
             high = middle

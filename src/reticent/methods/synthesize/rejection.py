@@ -29,7 +29,8 @@ _MARGIN = 1e-9
 
 
 def screening_charge(delta: Fraction) -> Fraction:
-    """Return the maximum cost of the limit of attempts, in delta and as a share of the ratio.
+    """Return how much at most it costs that rejected samples are repeated a limited number of times only: in delta, and as a
+    share of the ratio.
 
     The distribution of a screened sample is a P(S) on good outputs plus q Q(S), where Q is the prior's and q <= p^c is
     the probability of c rejections. Outside outputs with Q > p^(-c/2) P, whose probability is at most p^(c/2) by
@@ -42,7 +43,9 @@ def screening_charge(delta: Fraction) -> Fraction:
 def is_good(
     counts: Mapping[Any, int], output: Mapping[Any, int], noise: Callable[[Any], Fraction], gamma: Fraction
 ) -> bool:
-    """True if ``output`` is representative for some table within one row of ``counts``: no value occurs more often than gamma (alpha + [n - 1]+)."""
+    """True if ``output`` is representative for some table within one row of ``counts``: no value with n people and noise
+    alpha occurs in it more often than gamma (alpha + [n - 1]+).
+    """
     too_frequent = [
         value for value, drawn in output.items() if drawn > gamma * (noise(value) + max(counts.get(value, 0) - 1, 0))
     ]
@@ -50,13 +53,13 @@ def is_good(
         return True
     if len(too_frequent) > 1:
         return False
-    (only,) = too_frequent
-    people = counts.get(only, 0)
-    if not people or output[only] > gamma * (noise(only) + people):
+    (candidate,) = too_frequent
+    people = counts.get(candidate, 0)
+    if not people or output[candidate] > gamma * (noise(candidate) + people):
         return False
     return any(
         people_with_value
-        and value != only
+        and value != candidate
         and output.get(value, 0) <= gamma * (noise(value) + max(people_with_value - 2, 0))
         for value, people_with_value in counts.items()
     )
@@ -65,7 +68,9 @@ def is_good(
 def draw_screened(
     pools: Pools, alphas: Sequence[Fraction], drawn: Ints, prior: PublicPrior, gamma: Fraction, words: WordStream
 ) -> Ints:
-    """Sample ``drawn`` values for each group, rejecting samples that are not good, at most :data:`ATTEMPTS` times, then from the prior alone."""
+    """Return ``drawn`` sampled values for each group. A sample that is not representative is rejected and repeated, at most
+    :data:`ATTEMPTS` times; the last attempt samples from the prior alone.
+    """
     totals = [prior.total] * len(drawn)
     drawn_values = draw_urns(pools, alphas, drawn, totals, words, prior.weights)
     ends = np.cumsum(drawn)
@@ -95,7 +100,7 @@ def draw_screened(
 def _rejected(
     pools: Pools, drawn: Ints, sizes: Ints, alphas: Sequence[Fraction], gamma: Fraction, prior: PublicPrior
 ) -> NDArray[np.bool_]:
-    """Mask the groups whose samples are not good. Floats rule out what is far from a threshold; the rest is decided in fractions."""
+    """Mask the groups whose samples are not representative (:func:`is_good`). Floats decide far from a threshold, fractions near it."""
     k = prior.size
     people, people_counts = np.unique(
         np.repeat(np.arange(len(pools.sizes)), pools.sizes) * k + pools.codes, return_counts=True

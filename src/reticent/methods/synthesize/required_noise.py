@@ -90,9 +90,10 @@ class RequiredNoise:
         return np.maximum(float(self.total), self.weights)
 
     def failure(self, scale: Fraction) -> float:
-        """Return an upper bound of the probability that an output is not representative, for every table; thresholds are
-        exact, tails carry a margin.
+        """Return an upper bound, for every table, of the probability that the group's output is not representative (some
+        value occurs too often) with noise ``scale``. Thresholds are exact; the sum of tails is raised by its rounding error.
         """
+        # With this much noise every output is representative.
         if scale >= self.enough:
             return 0.0
         people, tails = self._tails(scale)
@@ -103,27 +104,30 @@ class RequiredNoise:
         return self.failure(scale) <= float(self.delta)
 
     def worst(self, scale: Fraction) -> int:
-        """Return the number of people with one value for which an output is most likely not representative."""
+        """Return the number of people who share a value, at least 1, for which that value is most likely to occur too often; 0 if no number matters."""
         people, tails = self._tails(scale)
         return int(people[tails.max(axis=0)[1:].argmax() + 1]) if len(people) > 1 else 0
 
     def bound(self, size: NDArray[np.int64], people: NDArray[np.int64], tails: Floats) -> Floats:
-        """Return the union bound over all values of groups of some sizes, from tails by class (next to last axis) and
-        number of people with a value (last axis, 0 first).
+        """Return the union bound, for groups of some sizes, of the probability that any value occurs too often.
 
-        A value that nobody has occurs only if it is retained.
+        ``tails`` are the probabilities for one value, by weight class (next to last axis) and number of people who have
+        it (last axis, ``people``, 0 first). A value that nobody has occurs only if it is retained.
         """
         at_zero = tails[..., 0] * self.keeps
         with_people = tails[..., 1:]
         by_person = (with_people / people[..., None, 1:]).max(axis=(-2, -1), initial=0)
-        one_value = np.maximum(at_zero, with_people.max(axis=-1, initial=0))
-        return np.asarray(np.minimum(one_value @ self.counts, at_zero @ self.counts + size * by_person))
+        by_value = np.maximum(at_zero, with_people.max(axis=-1, initial=0))
+        return np.asarray(np.minimum(by_value @ self.counts, at_zero @ self.counts + size * by_person))
 
     def _error(self, scale: Fraction) -> float:
+        """Return the relative rounding error of tails with noise ``scale``."""
         return relative_error(self.size + self.drawn + float(scale) * self.total)
 
     def _tails(self, scale: Fraction) -> tuple[NDArray[np.int64], Floats]:
-        """Return the numbers of people and, by class, the chances that a value occurs more often than is representative."""
+        """Return the possible numbers of people who share a value and, by weight class (row) and that number (column), the
+        probability that the value occurs too often; zero where it cannot be the largest.
+        """
         people, thresholds = self._thresholds(scale)
         inside = people + float(scale) * self.weights[:, None]
         outside = np.maximum(self.size + float(scale) * self.totals[:, None] - inside, 1e-300)
@@ -137,40 +141,46 @@ class RequiredNoise:
             # With many people of one value tails are small; only those that may be the largest, by tail or by person,
             # are summed.
             many_people = slice(_FEW_PEOPLE, None)
-            ceilings = tail_ceilings(
+            tail_bounds = tail_ceilings(
                 drawn[:, many_people], inside[:, many_people], outside[:, many_people], thresholds[:, many_people]
             )
             by_person = tails[:, 1:_FEW_PEOPLE] / people[1:_FEW_PEOPLE]
-            matters = (ceilings > tails.max(axis=1)[:, None]) | (ceilings / people[many_people] > by_person.max())
-            kind, position = np.nonzero(matters)
-            position = position + _FEW_PEOPLE
-            tails[kind, position] = tails_of(
-                drawn[kind, position], inside[kind, position], outside[kind, position], thresholds[kind, position]
+            is_relevant = (tail_bounds > tails.max(axis=1)[:, None]) | (
+                tail_bounds / people[many_people] > by_person.max()
+            )
+            class_index, people_index = np.nonzero(is_relevant)
+            people_index = people_index + _FEW_PEOPLE
+            tails[class_index, people_index] = tails_of(
+                drawn[class_index, people_index],
+                inside[class_index, people_index],
+                outside[class_index, people_index],
+                thresholds[class_index, people_index],
             )
         return people, tails
 
     def _thresholds(self, scale: Fraction) -> tuple[NDArray[np.int64], Floats]:
-        """Return the possible numbers of people with one value, and for each class how often it occurs at most in a representative output; exact.
+        """Return the possible numbers of people who share a value and, by weight class (row) and that number (column), how
+        often the value may occur in a representative output, exactly.
 
         Numbers of people for which every output is representative are omitted.
         """
         least_alpha = scale * min(weight_class.weight for weight_class in self.classes)
         most_people = min(self.size, max(1, math.ceil(self.drawn / self.excess - least_alpha + 1)))
         people = np.arange(most_people + 1)
-        others = np.maximum(people - 1, 0)
-        c, rows = float(self.excess), []
+        other_people_counts = np.maximum(people - 1, 0)
+        excess_float, rows = float(self.excess), []
         for weight_class, first_excess in zip(self.classes, self.excesses, strict=True):
             alpha = scale * weight_class.weight
-            roughly = c * (float(alpha) + others)
-            class_thresholds = np.floor(roughly)
+            approximate = excess_float * (float(alpha) + other_people_counts)
+            class_thresholds = np.floor(approximate)
             # Floats decide unless they are close to an integer.
-            near_integer = np.flatnonzero(np.abs(roughly - np.rint(roughly)) <= 1e-9 * (1 + roughly))
-            zero, step = self.excess * alpha, self.excess
-            denominator = math.lcm(zero.denominator, step.denominator)
-            zero_units, step_units = int(zero * denominator), int(step * denominator)
+            near_integer = np.flatnonzero(np.abs(approximate - np.rint(approximate)) <= 1e-9 * (1 + approximate))
+            base, per_person = self.excess * alpha, self.excess
+            denominator = math.lcm(base.denominator, per_person.denominator)
+            base_units, per_person_units = int(base * denominator), int(per_person * denominator)
             class_thresholds[near_integer] = [
-                (zero_units + step_units * other_people) // denominator
-                for other_people in others[near_integer].tolist()
+                (base_units + per_person_units * other_people) // denominator
+                for other_people in other_people_counts[near_integer].tolist()
             ]
             class_thresholds[:2] = math.floor(first_excess * alpha)
             rows.append(class_thresholds)
@@ -178,7 +188,7 @@ class RequiredNoise:
 
 
 def tails_of(drawn: NDArray[np.int64], inside: Floats, outside: Floats, thresholds: Floats) -> Floats:
-    """Return upper tails of arrays of any shape, in chunks."""
+    """Return the beta-binomial tails P(hits > threshold), elementwise for arrays that broadcast, computed in chunks."""
     flat = [
         np.ascontiguousarray(np.broadcast_to(array, thresholds.shape), dtype=np.float64).ravel()
         for array in (drawn, inside, np.maximum(outside, 1e-300), thresholds)
