@@ -36,7 +36,8 @@ class Signatures:
 
     @classmethod
     def drawn(cls, value_counts: Ids, minimum: int, randomness: Randomness) -> Signatures:
-        """Sample groups of ``minimum`` distinct values or a few more, given the number of rows of each value: at most ``1/least`` of all.
+        """Sample groups of ``minimum`` distinct values or a few more, given the number of rows of each value: at most
+        ``1/minimum`` of all rows.
 
         A group takes a row of each of the ``minimum`` values with the most remaining rows; ties are broken by a random
         order of the values. The final remainder, at most one row per value, joins groups that lack the value, chosen
@@ -74,12 +75,12 @@ def _loop(rows: int) -> Callable[[Ids, int, Ids], int]:
 
 
 def largest_first(counts: Ids, least: int, chosen: Ids) -> int:
-    """Fill ``chosen[g]`` with the values of group ``g``, one row each of the ``least`` values with the most remaining
-    rows, and return the number of groups.
+    """Fill ``chosen[g]`` with the values of group ``g``: the ``least`` values with the most remaining rows, which give a
+    row each. Return the number of groups.
 
-    ``counts`` is decreasing, and ends with the remaining rows. ``reaching[c]`` values have at least ``c`` rows, so that
-    values with equal counts are a segment of the order; of a partially used segment the end is used, which keeps the
-    order decreasing.
+    ``counts`` is the number of rows of each value in decreasing order, and is reduced to the remaining rows.
+    ``reaching[c]`` is the number of values with at least ``c`` rows, so values with equal counts are a segment of the
+    order; of a partially used segment the end is used, which keeps the order decreasing.
     """
     reaching = np.zeros(counts[0] + 2, dtype=np.int64)
     for value in range(len(counts)):
@@ -88,14 +89,14 @@ def largest_first(counts: Ids, least: int, chosen: Ids) -> int:
         reaching[count] += reaching[count + 1]
     group = 0
     while reaching[1] >= least:
-        edge = counts[least - 1]
-        above = reaching[edge + 1]
-        stop = reaching[edge]
-        for place in range(least):
-            taken = stop - 1 - place if place < least - above else least - 1 - place
-            reaching[counts[taken]] -= 1
-            counts[taken] -= 1
-            chosen[group, place] = taken
+        boundary_count = counts[least - 1]
+        values_above = reaching[boundary_count + 1]
+        segment_end = reaching[boundary_count]
+        for slot in range(least):
+            chosen_value = segment_end - 1 - slot if slot < least - values_above else least - 1 - slot
+            reaching[counts[chosen_value]] -= 1
+            counts[chosen_value] -= 1
+            chosen[group, slot] = chosen_value
         group += 1
     return group
 
@@ -104,8 +105,9 @@ _compiled_largest_first = compiled(largest_first)
 
 
 def _one_of(indices: Ids, randomness: Randomness) -> int:
-    """Return one of some indexes, uniformly. There is one: a value with at most as many rows as there are groups, one of
-    them remaining, is missing in some group.
+    """Return one of some indexes, uniformly.
+
+    There is at least one: a value that has at most as many rows as there are groups, and a row left, is missing in some group.
     """
     return int(indices[randomness.integers(len(indices), 1)[0]])
 

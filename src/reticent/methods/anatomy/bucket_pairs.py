@@ -44,18 +44,18 @@ class Pairs:
         evaluate: Callable[[pl.DataFrame], NDArray[np.bool_]],
     ) -> Pairs:
         """Join types of people and types of values, with their multiplicities, by bucket; ``evaluate`` evaluates the pairs."""
-        (left, members), (right, multiplicities) = people, values
+        (person_types, members), (value_types, multiplicities) = people, values
         bucket_index, person, value = (
-            unused(name, {*left.columns, *right.columns}) for name in ("place", "person", "value")
+            unused(name, {*person_types.columns, *value_types.columns}) for name in ("place", "person", "value")
         )
-        numbers = left[bucket].unique().sort()
+        numbers = person_types[bucket].unique().sort()
         index = pl.DataFrame({bucket: numbers, bucket_index: np.arange(len(numbers))})
-        left = left.join(index, on=bucket, how="left", maintain_order="left").with_row_index(person)
-        right = right.join(index, on=bucket, how="left", maintain_order="left").with_row_index(value)
-        if right[bucket_index].null_count():
+        person_types = person_types.join(index, on=bucket, how="left", maintain_order="left").with_row_index(person)
+        value_types = value_types.join(index, on=bucket, how="left", maintain_order="left").with_row_index(value)
+        if value_types[bucket_index].null_count():
             raise DataError("The sensitive table has a bucket that the quasi table does not have.")
-        joined = left.join(right.drop(bucket), on=bucket_index, how="inner")
-        bucket_of_person, bucket_of_value = (side[bucket_index].to_numpy() for side in (left, right))
+        joined = person_types.join(value_types.drop(bucket), on=bucket_index, how="inner")
+        bucket_of_person, bucket_of_value = (types[bucket_index].to_numpy() for types in (person_types, value_types))
         sizes = sum_by(bucket_of_person, members, len(numbers))
         if (sum_by(bucket_of_value, multiplicities, len(numbers)) != sizes).any():
             raise DataError("A bucket has more rows in one of its two tables than in the other.")
@@ -123,7 +123,9 @@ class Pairs:
         return int(low.sum()), int(high.sum())
 
     def _sums(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the suitable values of each type of people, the suitable people of each type of value, and the suitable pairs by bucket."""
+        """Return, counting multiplicities, the number of values that meet the condition with each type of people, of people
+        that meet it with each type of value, and of pairs that meet it in each bucket.
+        """
         person, value = self.person[self.meets], self.value[self.meets]
         suits_person = sum_by(person, self.times[value], len(self.people))
         suits_value = sum_by(value, self.people[person], len(self.times))
@@ -154,24 +156,24 @@ def _sums_by(ids: NDArray[np.int64], weights: NDArray[np.float64], groups: int) 
 def most_pairs(people: NDArray[np.int64], value_counts: NDArray[np.int64], may_pair: NDArray[np.bool_]) -> int:
     """Return the largest number of people who can be assigned values that meet the condition.
 
-    ``people[i]`` are equal, ``value_counts[j]`` counts a value, and ``may_pair[i, j]`` is whether they meet the condition
-    together. By shortest augmenting paths in the residual network.
+    ``people[i]`` is the number of people of a type, ``value_counts[j]`` the number of rows of a value, and ``may_pair[i,
+    j]`` is True if they meet the condition together. A maximum flow, by shortest augmenting paths in the residual network.
     """
     flow = np.zeros(may_pair.shape, dtype=np.int64)
-    left, right = people.copy(), value_counts.copy()
+    unassigned_people, remaining_values = people.copy(), value_counts.copy()
     while True:
-        path = _augmenting_path(left, right, may_pair, flow)
+        path = _augmenting_path(unassigned_people, remaining_values, may_pair, flow)
         if path is None:
             return int(flow.sum())
         backward_flow = [flow[i, j] for j, i in zip(path[1::2], path[2::2], strict=False)]
-        amount = min(left[path[0]], right[path[-1]], *backward_flow)
+        amount = min(unassigned_people[path[0]], remaining_values[path[-1]], *backward_flow)
         for step, (a, b) in enumerate(pairwise(path)):
             if step % 2 == 0:
                 flow[a, b] += amount
             else:
                 flow[b, a] -= amount
-        left[path[0]] -= amount
-        right[path[-1]] -= amount
+        unassigned_people[path[0]] -= amount
+        remaining_values[path[-1]] -= amount
 
 
 def fewest_pairs(people: NDArray[np.int64], value_counts: NDArray[np.int64], may_pair: NDArray[np.bool_]) -> int:
@@ -180,19 +182,22 @@ def fewest_pairs(people: NDArray[np.int64], value_counts: NDArray[np.int64], may
 
 
 def _augmenting_path(
-    left: NDArray[np.int64], right: NDArray[np.int64], may_pair: NDArray[np.bool_], flow: NDArray[np.int64]
+    unassigned_people: NDArray[np.int64],
+    remaining_values: NDArray[np.int64],
+    may_pair: NDArray[np.bool_],
+    flow: NDArray[np.int64],
 ) -> list[int] | None:
     """Return a shortest augmenting path from a type with unassigned people to a value with remaining multiplicity: person,
     value, person, ..., value.
     """
     reached_from: dict[tuple[bool, int], tuple[bool, int] | None] = {
-        (True, int(i)): None for i in np.flatnonzero(left > 0)
+        (True, int(i)): None for i in np.flatnonzero(unassigned_people > 0)
     }
     waiting = deque(reached_from)
     while waiting:
         node = waiting.popleft()
         is_person, number = node
-        if not is_person and right[number] > 0:
+        if not is_person and remaining_values[number] > 0:
             path = [node]
             while (previous := reached_from[path[-1]]) is not None:
                 path.append(previous)

@@ -55,9 +55,10 @@ class RowsDealt:
         return PublishedCells.of_buckets(self.units, self.bucket_of_unit, len(self.groups))
 
     def evidence(self, table: Table, definition: GroupDefinition) -> Evidence:
-        """Return the groups: any knowledge leads to a bucket and no further."""
+        """Return the buckets as evidence: whatever columns an adversary knows, only the bucket of a person is found."""
 
         def seen(columns: Columns, is_kept: NDArray[np.bool_]) -> tuple[Ids, Groups]:
+            """Return the group of each bucket, and the groups: the same for all columns."""
             return np.arange(len(self.groups)), self.groups
 
         none_suppressed = SuppressedGroups(np.zeros(len(self.groups), dtype=bool))
@@ -136,6 +137,7 @@ def _promising(
 
 
 def _too_frequent(value_counts: Ids, domain: SensitiveDomain, least: int, definition: GroupDefinition) -> str:
+    """Return the message that a value has too many rows for buckets of ``least`` distinct values."""
     return (
         f"{definition} needs groups of at least {least} different values, so no value may have more than 1/{least} of the {int(value_counts.sum())} rows, but {_most_frequent(value_counts, domain)}. "
         "Weaken the definition, or use a method whose groups may repeat a value, such as Lattice."

@@ -90,6 +90,7 @@ def count_batches(
     covers: list[Covers] = []
 
     def possible(joined: pl.DataFrame) -> NDArray[np.bool_]:
+        """Mask the pairs of labels and values that may meet the condition; counterfeits never do. Keeps how they cover it."""
         is_real = joined[is_person].to_numpy()
         covers.append(query.covers(joined.filter(is_person)).among(is_real))
         return covers[0].possible

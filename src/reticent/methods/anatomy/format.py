@@ -109,6 +109,7 @@ class Bucketize(GroupFormat):
         return AdversaryView.in_buckets(people, values, quasi, sensitive, bucket[0], value_counts, people_counts)
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> Answer:
+        """Count the people who meet a condition on quasi values and on the sensitive values of their buckets."""
         from reticent.methods.anatomy.counts import count_buckets
 
         bucket_columns: dict[str, Any] = {"bucket": bucket_of(public.manifest), "counts": public.manifest.only("count")}

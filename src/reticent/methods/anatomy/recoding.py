@@ -80,7 +80,10 @@ class Deal(Recoding):
         return pl.DataFrame({BUCKET: groups + 1})
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
-        """Assign rows equal to those of the table to their buckets, one after the other; further rows have none."""
+        """Return the published columns of the rows that have a bucket, and the mask of these rows.
+
+        The i-th of several equal rows gets the bucket of the i-th equal row of the original table; further ones have none.
+        """
         keys = [name for name in self.entries.columns if name != BUCKET]
         keyed = self._keyed(rows, self.quasi, self.sensitive)
         keyed = keyed.with_columns(pl.col(name).cast(self.entries.schema[name], strict=False) for name in keys)
@@ -151,11 +154,15 @@ class Coupled(Recoding):
         return self.labels.shown(groups, coded=coded)
 
     def _placed(self, rows: pl.DataFrame, unseen: Unseen) -> tuple[pl.DataFrame, Mask]:
-        """Place rows by their labels, and those that have labels in batches; the mask marks rows that have both."""
+        """Return the labels and the batch number of the rows that have both, and the mask of these rows.
+
+        Rows without labels are not looked up among the batches.
+        """
         labels, is_labelled = self.labels.place(rows, unseen)
         batch, has_batch = self.batches.place(rows.filter(pl.Series(is_labelled)), unseen)
-        is_labelled[is_labelled] = has_batch
-        return labels.filter(pl.Series(has_batch)).with_columns(batch[BUCKET].alias(BATCH)), is_labelled
+        has_both = is_labelled.copy()
+        has_both[is_labelled] = has_batch
+        return labels.filter(pl.Series(has_batch)).with_columns(batch[BUCKET].alias(BATCH)), has_both
 
     def as_json(self) -> dict[str, Any]:
         """Both recodings, and how many rows of the large part are whose."""

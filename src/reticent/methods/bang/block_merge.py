@@ -33,7 +33,7 @@ class MergedRegions:
         self.inside: defaultdict[int, set[int]] = defaultdict(set)
         for region in np.flatnonzero(directory.encloser >= 0).tolist():
             self.inside[self.around[region]].add(region)
-        self.became = list(range(len(self.level)))
+        self.merged_into = list(range(len(self.level)))
         self.changed: set[int] = set()
         self.moved: set[int] = set()
         self._known = {
@@ -42,12 +42,12 @@ class MergedRegions:
         }
 
     def thin(self, minimum: int) -> None:
-        """Merge until every block has at least ``minimum`` rows, or a single block remains."""
+        """Merge blocks (regions without the regions inside) until each has at least ``minimum`` rows, or a single one remains."""
         waiting = [self._turn(region) for region, rows in enumerate(self.rows) if rows < minimum]
         heapq.heapify(waiting)
         while waiting:
             *_, region = heapq.heappop(waiting)
-            if self.became[region] != region or self.rows[region] >= minimum:
+            if self.merged_into[region] != region or self.rows[region] >= minimum:
                 continue
             grown = self._merged(region)
             if grown is None:
@@ -58,7 +58,7 @@ class MergedRegions:
 
     def final(self) -> Ids:
         """Return the final region of each original region."""
-        region_of = np.array(self.became, dtype=np.int64)
+        region_of = np.array(self.merged_into, dtype=np.int64)
         while (region_of != region_of[region_of]).any():
             region_of = region_of[region_of]
         return region_of
@@ -68,7 +68,10 @@ class MergedRegions:
         return -level, self.prefix[region] << (self._depth - level), region
 
     def _merged(self, region: int) -> int | None:
-        """Merge a block once and return the result; None if it is the whole space."""
+        """Merge a block with another and return the region that remains; None if the block is the whole space.
+
+        Preferred is the other half of its parent, then the enclosing region, then the least dense region inside.
+        """
         level, prefix, around = self.level[region], self.prefix[region], self.around[region]
         buddy = self._known.get((level, prefix ^ 1)) if level else None
         if buddy is not None:
@@ -89,7 +92,7 @@ class MergedRegions:
     def _absorb(self, region: int, other: int) -> None:
         """Let a region absorb the rows of another one, which ceases to exist."""
         self.rows[region] += self.rows[other]
-        self.became[other] = region
+        self.merged_into[other] = region
         del self._known[self.level[other], self.prefix[other]]
         if self.around[other] >= 0:
             self.inside[self.around[other]].discard(other)
@@ -98,6 +101,7 @@ class MergedRegions:
         self.inside[region] |= self.inside.pop(other, set())
 
     def _move(self, region: int, level: int, prefix: int) -> None:
+        """Give a region another level and prefix, that is another box."""
         del self._known[self.level[region], self.prefix[region]]
         self.level[region], self.prefix[region] = level, prefix
         self.moved.add(region)
@@ -107,11 +111,11 @@ class MergedRegions:
         """Grow a region without an encloser to its parent half, including everything in that."""
         level, prefix = self.level[region] - 1, self.prefix[region] >> 1
         self._move(region, level, prefix)
-        low, high = (each << (self._depth - level) for each in (prefix, prefix + 1))
-        for each in range(bisect_left(self._starts, low), bisect_left(self._starts, high)):
-            if each != region and self.became[each] == each and self.around[each] < 0:
-                self.around[each] = region
-                self.inside[region].add(each)
+        low, high = (other << (self._depth - level) for other in (prefix, prefix + 1))
+        for other in range(bisect_left(self._starts, low), bisect_left(self._starts, high)):
+            if other != region and self.merged_into[other] == other and self.around[other] < 0:
+                self.around[other] = region
+                self.inside[region].add(other)
 
     def _tighten(self, region: int) -> None:
         """Shrink a region to one half if the other half is a region itself."""

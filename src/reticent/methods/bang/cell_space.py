@@ -89,7 +89,7 @@ class LineAxis(ColumnAxis):
     missing: bool
 
     def on(self, hierarchy: BoundHierarchy) -> LineAxis:
-        """Return the axis for the leaves of another batch of rows. Raises if they miss values and the axis has no cell for these."""
+        """Return the axis with the values (leaves) of another batch of rows. Raises if some are null and the axis has no cell for nulls."""
         column, missing = hierarchy.column, hierarchy.leaves.is_null().to_numpy()
         _check_type(self.hierarchy, hierarchy)
         if missing.any() and not self.missing:
@@ -97,8 +97,10 @@ class LineAxis(ColumnAxis):
                 f"Bang: column {column!r} has missing values, but had none when the index was built, so there is no cell for them. Build a new index of all rows.",
                 column=column,
             )
-        spared = int(self.missing)
-        cells = np.searchsorted(self.edges[spared:], places_of(hierarchy.leaves, self.kind), side="right") + spared
+        null_cells = int(self.missing)
+        cells = (
+            np.searchsorted(self.edges[null_cells:], places_of(hierarchy.leaves, self.kind), side="right") + null_cells
+        )
         return replace(self, hierarchy=hierarchy, cell_of=np.where(missing, 0, cells).astype(np.int64))
 
     def described(self, ranges: Ids) -> tuple[list[str], list[Meaning], Ids]:
@@ -244,7 +246,9 @@ def line_axis(hierarchy: BoundHierarchy, scale: Any, rows: Ids) -> LineAxis:
 
 
 def _equal_edges(values: NDArray[Any], kind: ValueType, null_cells: int) -> tuple[NDArray[Any], int]:
-    """Return edges of equal width, a power of two, aligned to a multiple of an eighth of the whole."""
+    """Return the edges of cells of equal width, a power of two, that start at a multiple of an eighth of the whole range;
+    and the number of bits of a cell number. ``null_cells`` is 1 if nulls need a cell of their own, before all others.
+    """
     if not len(values) or values.min() == values.max():
         return np.zeros(0, dtype=values.dtype), null_cells
     # Python integers do not overflow, nor do halves of floats.
@@ -272,7 +276,9 @@ def _equal_edges(values: NDArray[Any], kind: ValueType, null_cells: int) -> tupl
 
 
 def _quantile_edges(finite_values: NDArray[Any], rows: Ids, null_cells: int) -> tuple[NDArray[Any], int]:
-    """Return edges at values such that cells hold about the same number of rows."""
+    """Return the edges of cells that hold about the same number of rows, and the number of bits of a cell number; ``rows``
+    is the number of rows of each value. ``null_cells`` is 1 if nulls need a cell of their own.
+    """
     if not len(finite_values):
         return finite_values, null_cells
     order = np.argsort(finite_values, kind="stable")
@@ -285,7 +291,7 @@ def _quantile_edges(finite_values: NDArray[Any], rows: Ids, null_cells: int) -> 
 
 
 def _given_edges(column: str, scale: Any, kind: ValueType, null_cells: int) -> tuple[NDArray[Any], int]:
-    """Validate explicit breakpoints, which must be increasing."""
+    """Return explicit breakpoints as the edges of cells, and the number of bits of a cell number. Raises unless they increase."""
     breakpoints = list(scale)
     try:
         edges = [
@@ -431,6 +437,7 @@ def common_bits(keys: Words) -> Ids:
 
 
 def _bit_lengths(numbers: Words) -> Ids:
+    """Return the number of bits of each 64-bit number without its leading zeros."""
     high = (numbers >> np.uint64(32)).astype(np.float64)
     low = (numbers & np.uint64(0xFFFFFFFF)).astype(np.float64)
     lengths: Ids = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1]).astype(np.int64)
@@ -444,9 +451,9 @@ def order_of_keys(keys: Words) -> Ids:
 
 def _used_bits(words: Words) -> tuple[Words, int]:
     """Strip the leading and trailing bits that are zero in all words, and return the number of bits left."""
-    used = int(np.bitwise_or.reduce(words, initial=0))
-    spared = max((used & -used).bit_length() - 1, 0)
-    return words >> np.uint64(spared), used.bit_length() - spared if used else 0
+    used_mask = int(np.bitwise_or.reduce(words, initial=0))
+    trailing_zeros = max((used_mask & -used_mask).bit_length() - 1, 0)
+    return words >> np.uint64(trailing_zeros), used_mask.bit_length() - trailing_zeros if used_mask else 0
 
 
 def sortable(keys: Words) -> NDArray[Any]:

@@ -120,15 +120,15 @@ class BangCut:
 
     @classmethod
     def of(cls, index: BangIndex, clusters: Ids, k: int, *, guarded: bool = False, raised: bool = False) -> BangCut:
-        """Build a cut from clusters as classes, numbered by their first block, so that numbers disclose only positions."""
+        """Build a cut whose classes are ``clusters`` of the dendrogram, numbered by their first block, so that numbers disclose only positions."""
         tree = index.dendrogram
         group, count = tree.classes(clusters), len(clusters)
-        firsts = np.empty(count, dtype=np.int64)
-        firsts[group[::-1]] = np.arange(len(group))[::-1]
-        leading = np.zeros(len(group), dtype=bool)
-        leading[firsts] = True
-        number_of = (np.cumsum(leading) - 1)[firsts]
-        return cls(index, number_of.take(group), count, clusters.take(group[leading]), k, guarded, raised)
+        first_blocks = np.empty(count, dtype=np.int64)
+        first_blocks[group[::-1]] = np.arange(len(group))[::-1]
+        is_first = np.zeros(len(group), dtype=bool)
+        is_first[first_blocks] = True
+        number_of_cluster = (np.cumsum(is_first) - 1)[first_blocks]
+        return cls(index, number_of_cluster.take(group), count, clusters.take(group[is_first]), k, guarded, raised)
 
     @classmethod
     def of_blocks(cls, index: BangIndex, k: int) -> BangCut:
@@ -149,7 +149,7 @@ class BangCut:
 
     @cached_property
     def published(self) -> PublishedRegions:
-        """The published regions of the classes: none inside a region of its own class, and no two halves of one region."""
+        """The published regions of the classes: a region inside one of its own class is dropped, and two halves of one class are joined."""
         directory = self.index.directory
         level, merged_into = directory.level.copy(), np.zeros(len(directory), dtype=np.int64)
         loops = loops_for(len(directory) * len(directory.space.axes))
@@ -398,6 +398,7 @@ class BangCut:
         )
 
     def _check_points(self) -> None:
+        """Raise if the index has no points, which a release needs."""
         if not self.index.has_points:
             raise PolicyError(
                 "Bang: this index was built from more points than fit in memory, and has only their blocks. It gives the classes and the loss of any cut; a release needs an index with points."

@@ -39,7 +39,7 @@ class Dendrogram:
 
     @classmethod
     def of(cls, directory: BangDirectory, merge_order: MergeOrder) -> Dendrogram:
-        """Merge the blocks of a directory."""
+        """Build the dendrogram of a directory: merge neighbouring blocks in the given order, then what remains unconnected."""
         count, axes = len(directory), len(directory.space.axes)
         neighbour_pairs = directory.neighbours
         loops = loops_for(2 * neighbour_pairs.shape[1] * axes)
@@ -80,16 +80,16 @@ class Dendrogram:
         return len(self.order)
 
     def standing(self, wanted: Wanted) -> Ids:
-        """Return the clusters of a cut: from the root down, a cluster is split while both parts are ``wanted``."""
-        blocks, final = len(self), []
+        """Return the clusters of a cut: from the root down, a cluster is split while ``wanted`` is True for both parts."""
+        blocks, finished = len(self), []
         pending = np.array([2 * blocks - 2])
         while len(pending):
-            inner = pending[pending >= blocks]
-            children = self.pairs[inner - blocks]
+            merged_clusters = pending[pending >= blocks]
+            children = self.pairs[merged_clusters - blocks]
             is_split = wanted(children.reshape(-1)).reshape(-1, 2).all(axis=1)
-            final += [pending[pending < blocks], inner[~is_split]]
+            finished += [pending[pending < blocks], merged_clusters[~is_split]]
             pending = children[is_split].reshape(-1)
-        return np.concatenate(final)
+        return np.concatenate(finished)
 
     @cached_property
     def smaller(self) -> Ids:
@@ -118,10 +118,13 @@ class Dendrogram:
         return clusters
 
     def classes(self, clusters: Ids) -> Ids:
-        """Return the class of every block: the index of its cluster among ``clusters``, which partition the blocks."""
-        along = np.argsort(self.starts[clusters])
+        """Return the class of every block: the index of its cluster among ``clusters``, which partition the blocks.
+
+        Every cluster is a segment of ``order``, so the classes follow from the lengths of the segments.
+        """
+        in_block_order = np.argsort(self.starts[clusters])
         group = np.empty(len(self), dtype=np.int64)
-        group[self.order] = np.repeat(along, (self.stops - self.starts)[clusters][along])
+        group[self.order] = np.repeat(in_block_order, (self.stops - self.starts)[clusters][in_block_order])
         return group
 
     def merged(self, blocks: Groups, clusters: Ids) -> Groups:

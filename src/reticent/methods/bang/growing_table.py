@@ -169,6 +169,7 @@ class GrowingFolder:
                 shutil.rmtree(self.path / name, ignore_errors=True)
 
     def _versions(self) -> list[Path]:
+        """Return the folders of all completely written states."""
         return [
             state_file.parent
             for state_file in self.path.glob(f"*/{_STATE}")
@@ -177,6 +178,7 @@ class GrowingFolder:
 
 
 def _stored_state(folder: Path) -> dict[str, Any]:
+    """Return the scalar figures of a stored state. Raises for another layout."""
     stored = parse_json(read_document(folder / _STATE, _LARGEST_STATE).decode())
     if not isinstance(stored, dict) or stored.get("layout") != _LAYOUT:
         raise ValueError("another layout")
@@ -315,6 +317,7 @@ def _beside(state: GrowingState) -> PriorCheck:
     """Return the check that a release follows only earlier ones of its own series."""
 
     def judge(prior: Sequence[PriorDisclosure]) -> Judgement:
+        """Allow the release if the prior disclosures are exactly the earlier releases of its series."""
         own_entries = [entry for entry in prior if entry.details.get(SERIES) == state.token]
         if len(own_entries) < len(prior) or len(own_entries) != state.number - 1:
             return alone(prior)
@@ -470,15 +473,20 @@ class _Growth:
         tree = frozen.dendrogram
         earlier_class, current_class = tree.classes(self.state.clusters), tree.classes(clusters)
         is_published = ~fresh | enters
-        before, after = len(self.state.clusters), len(clusters)
-        ids = np.where(fresh, before + current_class[region], earlier_class[region])[is_published]
+        earlier_count, current_count = len(self.state.clusters), len(clusters)
+        ids = np.where(fresh, earlier_count + current_class[region], earlier_class[region])[is_published]
         groups = Groups.of_rows(
-            ids, before + after, self.table.sensitive_columns, [codes[is_published] for codes in values]
+            ids, earlier_count + current_count, self.table.sensitive_columns, [codes[is_published] for codes in values]
         )
-        class_after = np.empty(before, dtype=np.int64)
+        class_after = np.empty(earlier_count, dtype=np.int64)
         class_after[earlier_class] = current_class
-        all_people = groups.merged(np.concatenate([class_after, np.arange(after)]).astype(np.int32), after)
-        old, new = groups.select(np.arange(before + after) < before), groups.select(np.arange(before + after) >= before)
+        all_people = groups.merged(
+            np.concatenate([class_after, np.arange(current_count)]).astype(np.int32), current_count
+        )
+        old, new = (
+            groups.select(np.arange(earlier_count + current_count) < earlier_count),
+            groups.select(np.arange(earlier_count + current_count) >= earlier_count),
+        )
         matched, fewest_new = matched_at_once(old, all_people, class_after)
         anonymity = min(self.state.anonymity, matched, matched if fewest_new is None else fewest_new)
         failing = self.definition.failing(new.select(new.sizes > 0))
@@ -488,6 +496,7 @@ class _Growth:
 
 
 def _not_growth(what_happened: str) -> DataError:
+    """Return the error for a table that did not only grow."""
     return DataError(
         f"Bang: {what_happened}. Only new people may be added to a growing table: removing people or changing their values discloses them by comparison. "
         "Use `reticent republish` (rt.republish.History) for a table that changes."

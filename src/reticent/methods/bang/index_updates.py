@@ -91,7 +91,7 @@ class _Blocks:
         self.directory = directory
 
     def settled(self, index: BangIndex, context: Context) -> BangIndex:
-        """Return the index without underfull blocks, and without splittable blocks that were not tried."""
+        """Return the updated index: underfull blocks are merged, and blocks that can be split and were not tried are split."""
         context.step("merging small blocks")
         if (self.rows < index.minimum).any() and len(self.rows) > 1:
             self._thin(index.minimum)
@@ -205,7 +205,7 @@ def _check_roles(index: BangIndex, table: Table) -> None:
 def _on_common_values(
     index: BangIndex, table: Table, batch: FrequencySet
 ) -> tuple[GridSpace, FrequencySet, FrequencySet]:
-    """Return the space, the points of the index and those of a batch, over the union of their values."""
+    """Return the grid space, the points of the index and the points of a batch, with codes over the union of their values."""
     axes: list[ColumnAxis] = []
     hierarchies = []
     for axis, new, recipe in zip(index.space.axes, batch.hierarchies, table.quasi.values(), strict=True):
@@ -242,7 +242,7 @@ def _common_column(old: SensitiveColumn, new: SensitiveColumn, kind: SensitiveKi
 def _refitted(
     units: FrequencySet, hierarchies: Sequence[BoundHierarchy], columns: Sequence[SensitiveColumn]
 ) -> FrequencySet:
-    """Renumber points by the leaves and sensitive values of others, which include all of theirs."""
+    """Return points with their codes renumbered for other ``hierarchies`` and sensitive ``columns``, which include all of their values."""
     codes = tuple(
         codes if old is new_column else new_column.codes(old.leaves).take(codes)
         for codes, old, new_column in zip(units.codes, units.hierarchies, hierarchies, strict=True)

@@ -170,8 +170,8 @@ def _distinct(keys: Words, rows: Ids) -> tuple[Words, Ids]:
     """Return sorted distinct keys with summed rows."""
     if not len(rows):
         return keys, rows
-    fresh = np.concatenate([[True], common_bits(keys) < 64 * len(keys)])
-    firsts = np.flatnonzero(fresh)
+    is_new = np.concatenate([[True], common_bits(keys) < 64 * len(keys)])
+    firsts = np.flatnonzero(is_new)
     return keys[:, firsts], np.add.reduceat(rows, firsts)
 
 

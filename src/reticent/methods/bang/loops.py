@@ -106,12 +106,14 @@ def trie(shared: Any, left: Any, right: Any, parent: Any, order: Any) -> int:
     return int(root)
 
 
-def weigh(left: Any, right: Any, order: Any, sizes: Any, held: Any) -> None:
-    """Fill ``held`` with the rows under every node."""
+def weigh(left: Any, right: Any, order: Any, sizes: Any, rows_under: Any) -> None:
+    """Fill ``rows_under`` with the number of rows of the keys under every trie node; ``sizes`` are those of the keys, and
+    ``order`` lists parents before children.
+    """
     inner = len(left)
     for position in range(len(order) - 1, -1, -1):
         node = order[position]
-        held[node] = sizes[node - inner] if node >= inner else held[left[node]] + held[right[node]]
+        rows_under[node] = sizes[node - inner] if node >= inner else rows_under[left[node]] + rows_under[right[node]]
 
 
 def divide(root: int, minimum: int, shared: Any, left: Any, right: Any, parent: Any, held: Any, level: Any) -> None:
@@ -158,7 +160,10 @@ def divide_further(
 
 
 def weigh_apart(left: Any, right: Any, order: Any, sizes: Any, level: Any, held: Any) -> None:
-    """Fill ``held`` with the rows under every node that are in no region whose top is below it."""
+    """Fill ``held`` with the rows under every trie node, without those in regions whose top is below the node.
+
+    ``sizes`` are the rows of the keys; ``level`` is -1 at nodes that are not the top of a region.
+    """
     inner = len(left)
     for position in range(len(order) - 1, -1, -1):
         node = order[position]
@@ -170,7 +175,9 @@ def weigh_apart(left: Any, right: Any, order: Any, sizes: Any, level: Any, held:
 
 
 def _best_half(top: int, rows: int, inner: int, left: Any, right: Any, held: Any, level: Any) -> tuple[int, int]:
-    """Return the node of the most balanced half of a region along the descent to the larger half, and its rows; -1 if none."""
+    """Return the node (-1: none) and the rows of the half that splits a region most evenly: of the nodes met by descending
+    from ``top`` to the half with more rows, the one nearest to half of ``rows``.
+    """
     node, best, best_half, nearest = top, -1, 0, rows
     while node < inner:
         first, second = left[node], right[node]
@@ -396,7 +403,9 @@ def balanced(
 
 
 def by_density(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, order: Any, pairs: Any) -> int:
-    """Activate blocks in ``order`` of decreasing density, and merge each with every active neighbouring cluster, densest first (gridclus)."""
+    """Activate blocks in ``order`` of decreasing density, and merge each with every active neighbouring cluster, densest
+    first (gridclus); return the number of merges, whose two parts are written to ``pairs``.
+    """
     blocks = len(order)
     successor, active = np.arange(2 * blocks), np.zeros(blocks, dtype=np.bool_)
     merges = 0
@@ -413,15 +422,18 @@ def by_density(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, besid
 
 
 def by_gap(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: Any, pairs: Any) -> int:
-    """Merge the two neighbours with the smallest difference of densities, and update the density (closest)."""
+    """Merge the two neighbouring clusters with the smallest difference of densities, repeatedly; return the number of merges.
+
+    The arguments are those of :func:`balanced`, with the neighbours of each block in CSR form (``starts``, ``beside``).
+    """
     blocks = len(starts) - 1
     successor = np.arange(2 * blocks)
-    around_it = [np.unique(beside[starts[block] : starts[block + 1]]) for block in range(blocks)]
+    neighbours = [np.unique(beside[starts[block] : starts[block + 1]]) for block in range(blocks)]
     waiting = [(np.inf, -1, -1)]
     for block in range(blocks):
-        for near in around_it[block]:
-            if block < near:
-                waiting.append((gap_between(rows, volume, block, near), block, near))
+        for neighbour in neighbours[block]:
+            if block < neighbour:
+                waiting.append((gap_between(rows, volume, block, neighbour), block, neighbour))
     heapq.heapify(waiting)
     merges = 0
     while len(waiting) > 0:
@@ -432,19 +444,21 @@ def by_gap(rows: Any, volume: Any, lows: Any, highs: Any, starts: Any, beside: A
         join(first, second, merged, rows, volume, lows, highs, successor)
         pairs[merges, 0], pairs[merges, 1] = first, second
         merges += 1
-        roots = np.concatenate((around_it[first], around_it[second]))
+        roots = np.concatenate((neighbours[first], neighbours[second]))
         for position in range(len(roots)):
             roots[position] = current(successor, roots[position])
         roots = np.unique(roots)
-        around_it.append(roots)
-        for near in roots:
-            if near != merged:
-                heapq.heappush(waiting, (gap_between(rows, volume, near, merged), near, merged))
+        neighbours.append(roots)
+        for neighbour in roots:
+            if neighbour != merged:
+                heapq.heappush(waiting, (gap_between(rows, volume, neighbour, merged), neighbour, merged))
     return merges
 
 
 def connected(made: int, rows: Any, volume: Any, lows: Any, highs: Any, sides: Any, pairs: Any) -> None:
-    """Merge clusters without neighbours too: the smallest with the one that gives the smallest common box, until one remains."""
+    """Merge the clusters that remain after ``made`` merges, neighbours or not: the smallest with the one that gives the
+    smallest common box, until one remains. The parts of each merge are appended to ``pairs``.
+    """
     blocks = len(pairs) + 1
     successor = np.arange(2 * blocks)
     for merging in range(made):

@@ -49,18 +49,20 @@ class CohortGuard:
     few: Few
 
     def admit(self, tree: Dendrogram, clusters: Ids, newcomers: Groups) -> Admission:
-        """Decide who enters, given the ``clusters`` of the last release and the new people of every block."""
+        """Return the classes of the next release and in which of them new people enter, given the ``clusters`` of the last
+        release and the new people of every block.
+        """
         minimum, total = self.least, int(newcomers.sizes.sum())
         while minimum <= total:
-            standing = clusters
+            candidates = clusters
             if self.few == "merge":
-                standing = tree.standing(partial(self._stands, tree, _made_of(tree, clusters), newcomers, minimum))
-            groups = tree.merged(newcomers, standing)
+                candidates = tree.standing(partial(self._stands, tree, _made_of(tree, clusters), newcomers, minimum))
+            groups = tree.merged(newcomers, candidates)
             enters, failing = groups.sizes >= minimum, self._failing(groups)
             if self.by_class and self.few == "wait":
                 enters &= ~failing
             if not (enters & failing).any():
-                return Admission(standing, enters, minimum > self.least)
+                return Admission(candidates, enters, minimum > self.least)
             if self.by_class:
                 break
             minimum = int(groups.sizes[enters & failing].max()) + 1
@@ -71,10 +73,10 @@ class CohortGuard:
     ) -> NDArray[np.bool_]:
         """Mask the clusters that may be classes: unions of ``is_union`` classes, with enough new people or none."""
         groups = tree.merged(newcomers, clusters)
-        enough = groups.sizes >= minimum
+        has_enough = groups.sizes >= minimum
         if self.by_class:
-            enough &= ~self._failing(groups)
-        may_be_class: NDArray[np.bool_] = is_union[clusters] & (enough | (groups.sizes == 0))
+            has_enough &= ~self._failing(groups)
+        may_be_class: NDArray[np.bool_] = is_union[clusters] & (has_enough | (groups.sizes == 0))
         return may_be_class
 
     def _failing(self, groups: Groups) -> NDArray[np.bool_]:

@@ -61,11 +61,11 @@ class PartialTrie:
         node = self.inner + self.place[key]
         while True:
             above = self.parent[node].astype(np.int64)
-            up = above >= 0
-            up[up] = self.shared[above[up]] >= level[up]
-            if not up.any():
+            can_rise = above >= 0
+            can_rise[can_rise] = self.shared[above[can_rise]] >= level[can_rise]
+            if not can_rise.any():
                 return node
-            node = np.where(up, above, node)
+            node = np.where(can_rise, above, node)
 
     def key_under(self, node: Ids) -> Ids:
         """Return a given key under each node."""

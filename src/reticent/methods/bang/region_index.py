@@ -214,11 +214,15 @@ class BangIndex:
         return BangCut.of(self, self.dendrogram.at(k), k)
 
     def guarded(self, definition: GroupDefinition, k: int) -> BangCut:
-        """Return classes split wherever both parts pass; parts of the definition that judge all classes together are ignored here."""
+        """Return the cut in which every cluster is split whose two parts both satisfy the definition and have ``k`` rows.
+
+        Parts of the definition that judge all classes together are ignored here.
+        """
         local = together_of(tuple(part for part in definition.parts() if part.local))
         dendrogram = self.dendrogram
 
         def passes(clusters: Ids) -> NDArray[np.bool_]:
+            """Mask the clusters with at least ``k`` rows that satisfy the parts that judge a class by itself."""
             enough: NDArray[np.bool_] = dendrogram.rows[clusters] >= k
             if local is None or not len(clusters):
                 return enough
@@ -248,6 +252,7 @@ def _counted(extras: Iterable[str]) -> str:
 
 
 def _another(reason: str) -> PolicyError:
+    """Return the error for an index that was built from another table."""
     return PolicyError(
         f"Bang: the saved index was built from another table: {reason}. Build an index of this table, or use the table of the index.",
         setting=("index",),

@@ -126,7 +126,9 @@ def _regions_of(side: PublicSide) -> pl.DataFrame:
 
 
 def _innermost(joint_regions: NestedRegions, region_indices: Ids, groups: Ids, blocks: Ids) -> Ids:
-    """Return the class of blocks in one of two releases, whose regions have the given indexes among those of both."""
+    """Return the class that each of ``blocks`` (regions of both releases together) has in one release, whose regions are at
+    ``region_indices`` with the classes ``groups``: that of the innermost enclosing region of the release.
+    """
     class_of = np.full(len(joint_regions.level), -1, dtype=np.int64)
     class_of[region_indices] = groups
     enclosing = blocks.copy()

@@ -60,7 +60,9 @@ class Patched(Shape):
 
     @classmethod
     def test(cls, shapes: Sequence[Patched], points: pl.DataFrame) -> PairDepth:
-        """Return the deepest box of a shape that contains the point."""
+        """Return a function of pairs (indexes of points and of shapes): the level of the deepest box of the shape that
+        contains the point, -1 if none does.
+        """
         lengths = np.array([len(shape.boxes) for shape in shapes], dtype=np.int64)
         starts = starts_of(lengths)
         levels = np.array([level for shape in shapes for level, _ in shape.boxes], dtype=np.int64)
@@ -76,6 +78,7 @@ class Patched(Shape):
             sides.append((_covered(list(meanings.values()), points[name], name), meaning_of_box))
 
         def depth(point: Numbers, shape: Numbers) -> Numbers:
+            """Return the level of the deepest box of each shape that contains its point; -1 if none."""
             box_counts = lengths[shape]
             pair = np.repeat(np.arange(len(point)), box_counts)
             box = places_in(starts[shape], box_counts)
@@ -136,7 +139,9 @@ class Compacted(Shape):
 
     @classmethod
     def test(cls, shapes: Sequence[Compacted], points: pl.DataFrame) -> PairDepth:
-        """Return the deepest box that contains the point, if its extents do too."""
+        """Return a function of pairs (indexes of points and of shapes): the level of the deepest box that contains the point,
+        -1 if none does, and -2 minus the level if that box's extents do not contain the point.
+        """
         around = Patched.test([shape.patches for shape in shapes], points)
         filled = [
             Patched(
@@ -149,6 +154,7 @@ class Compacted(Shape):
         within = Patched.test(filled, points)
 
         def depth(point: Numbers, shape: Numbers) -> Numbers:
+            """Return the level of the deepest box, -1 if none, -2 minus the level if the point is outside its extents."""
             deep = around(point, shape)
             # The boxes of one shape that contain a point are nested, and the extents of the innermost decide.
             return np.where((deep < 0) | (within(point, shape) == deep), deep, -2 - deep)

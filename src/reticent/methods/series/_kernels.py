@@ -39,13 +39,14 @@ def _disjoint(values: Any, signature: Any) -> bool:
 
 @compiled
 def fill_vacancies(
-    rows: Any, value: Any, avoid: Any, book: Any, starts: Any, cells: Any, vacancies: Any, signature_of: Any
+    rows: Any, value: Any, avoid: Any, book: Any, starts: Any, signatures: Any, vacancies: Any, signature_of: Any
 ) -> None:
-    """Give each of ``rows`` the signature with the most vacancies of its value among those disjoint from its ``avoid`` signature.
+    """Assign each of ``rows`` to the signature (set of sensitive values) with the most vacancies of the row's value, among
+    those disjoint from its ``avoid`` signature: fills ``signature_of``.
 
-    The vacancies of value ``v`` are ``vacancies[starts[v]:starts[v + 1]]``, decreasing, each of the signature
-    ``cells[...]``; they are consumed. Vacancies only decrease, so a search may end at the first entry whose initial
-    count is not above the best one found.
+    The vacancies of value ``v`` are ``vacancies[starts[v]:starts[v + 1]]``, decreasing, and ``signatures`` has the
+    signature of each as a row of ``book``. Vacancies only decrease, so a search may end at the first entry whose initial
+    count is not above the best one.
     """
     remaining = vacancies.copy()
     for row in rows:
@@ -53,11 +54,11 @@ def fill_vacancies(
         for entry in range(starts[value[row]], starts[value[row] + 1]):
             if vacancies[entry] <= best:
                 break
-            if remaining[entry] > best and _disjoint(book[cells[entry]], book[avoid[row]]):
+            if remaining[entry] > best and _disjoint(book[signatures[entry]], book[avoid[row]]):
                 best, best_entry = remaining[entry], entry
         if best_entry >= 0:
             remaining[best_entry] -= 1
-            signature_of[row] = cells[best_entry]
+            signature_of[row] = signatures[best_entry]
 
 
 @compiled
@@ -77,7 +78,9 @@ def _stay_eligible(counts: Any, chosen: Any) -> bool:
 def _take_again(
     stack: Any, starts: Any, counts: Any, avoid: Any, book: Any, chosen: Any, tries: int, members: Any
 ) -> bool:
-    """Take a row of each ``chosen`` value that avoids none of them from the ends of the stacks; return False and take nothing if a value has none."""
+    """Fill ``members`` with a row of each ``chosen`` value, taken from the ends of the values' stacks; a row whose avoided
+    signature contains a chosen value is passed over, ``tries`` times. Return False and take nothing if a value has no row.
+    """
     for size in range(len(chosen)):
         value = chosen[size]
         last = starts[value] + counts[value] - 1
@@ -110,7 +113,7 @@ def join_changed(
     """
     values = len(starts) - 1
     counts = starts[1:] - starts[:-1]
-    tried = np.zeros(values, dtype=np.bool_)
+    is_tried = np.zeros(values, dtype=np.bool_)
     members = np.empty(m, dtype=np.int64)
     chosen = np.empty(m, dtype=np.int64)
     groups = 0
@@ -122,19 +125,19 @@ def join_changed(
             group[members] = groups
             groups += 1
     while True:
-        tried[:] = False
+        is_tried[:] = False
         size = 0
         while size < m:
             value = -1
             for candidate in range(values):
-                if tried[candidate] or counts[candidate] == 0:
+                if is_tried[candidate] or counts[candidate] == 0:
                     continue
                 is_tie = value >= 0 and counts[candidate] == counts[value]
                 if value < 0 or counts[candidate] > counts[value] or (is_tie and rank[candidate] < rank[value]):
                     value = candidate
             if value < 0:
                 break
-            tried[value] = True
+            is_tried[value] = True
             is_allowed = True
             for position in range(size):
                 if _holds(book[avoid[members[position]]], value):
@@ -232,25 +235,29 @@ def match_near(
 ) -> None:
     """Partition the rows of every bucket into groups of one row per value, by distance.
 
-    The rows of cell ``c = bucket * width + place`` are ``ordered[starts[c]:starts[c + 1]]``, in Hilbert order; a bucket
-    has ``totals[bucket]`` groups. Groups are formed in windows of the curve: a random row of the fullest cell, then the
+    A bucket is all rows of one signature, a cell its rows of one value. Those of cell ``c = bucket * width + value index``
+    are ``ordered[starts[c]:starts[c + 1]]``, in Hilbert order; a bucket has ``totals[bucket]`` groups, and ``slot``
+    becomes the group of each row. Groups are formed in windows of the curve: a random row of the fullest cell, then the
     row of each other non-empty cell nearest to the running mean.
     """
     columns = points.shape[1]
     mean = np.empty(columns)
-    left = np.empty((width, window + 1), dtype=np.int64)
+    remaining_rows = np.empty((width, window + 1), dtype=np.int64)
     # Copy the points of a window: gathering them from all rows takes longer than computing distances.
-    near = np.empty((width, columns, window + 1))
+    remaining_points = np.empty((width, columns, window + 1))
     size = np.empty(width, dtype=np.int64)
     gaps = np.empty(window + 1)
     for bucket in range(len(totals)):
         total = totals[bucket]
         windows = (total + window - 1) // window
-        full = 0
+        fullest = 0
         for slot_of_cell in range(width):
             cell = bucket * width + slot_of_cell
-            if starts[cell + 1] - starts[cell] > starts[bucket * width + full + 1] - starts[bucket * width + full]:
-                full = slot_of_cell
+            if (
+                starts[cell + 1] - starts[cell]
+                > starts[bucket * width + fullest + 1] - starts[bucket * width + fullest]
+            ):
+                fullest = slot_of_cell
         for number in range(windows):
             begin, end = total * number // windows, total * (number + 1) // windows
             for slot_of_cell in range(width):
@@ -260,13 +267,13 @@ def match_near(
                 size[slot_of_cell] = high - low
                 for position in range(high - low):
                     row = ordered[starts[cell] + low + position]
-                    left[slot_of_cell, position] = row
+                    remaining_rows[slot_of_cell, position] = row
                     for column in range(columns):
-                        near[slot_of_cell, column, position] = points[row, column]
+                        remaining_points[slot_of_cell, column, position] = points[row, column]
             for group in range(begin, end):
                 rows_taken = 0
                 for step in range(width):
-                    slot_of_cell = full if step == 0 else step - 1 if step <= full else step
+                    slot_of_cell = fullest if step == 0 else step - 1 if step <= fullest else step
                     rows_left = size[slot_of_cell]
                     if rows_left == 0:
                         continue
@@ -277,19 +284,21 @@ def match_near(
                         gaps[:rows_left] = 0.0
                         for column in range(columns):
                             for position in range(rows_left):
-                                gap = near[slot_of_cell, column, position] - mean[column]
+                                gap = remaining_points[slot_of_cell, column, position] - mean[column]
                                 gaps[position] += gap * gap
                         for position in range(1, rows_left):
                             if gaps[position] < gaps[best]:
                                 best = position
-                    slot[left[slot_of_cell, best]] = group
+                    slot[remaining_rows[slot_of_cell, best]] = group
                     rows_taken += 1
                     size[slot_of_cell] -= 1
-                    left[slot_of_cell, best] = left[slot_of_cell, rows_left - 1]
+                    remaining_rows[slot_of_cell, best] = remaining_rows[slot_of_cell, rows_left - 1]
                     for column in range(columns):
                         before = 0.0 if rows_taken == 1 else mean[column]
-                        mean[column] = before + (near[slot_of_cell, column, best] - before) / rows_taken
-                        near[slot_of_cell, column, best] = near[slot_of_cell, column, rows_left - 1]
+                        mean[column] = before + (remaining_points[slot_of_cell, column, best] - before) / rows_taken
+                        remaining_points[slot_of_cell, column, best] = remaining_points[
+                            slot_of_cell, column, rows_left - 1
+                        ]
 
 
 @compiled
@@ -324,8 +333,8 @@ def _densest(rows: Any, cells: Any, bits: int) -> Any:
 
 @compiled
 def _balance(rows: Any, value_index: Any, points: Any, groups: int, inner: int, width: int, is_inside: Any) -> None:
-    """Exchange rows across the border of a region, nearest to its centre first, until both sides can be partitioned: no
-    value has more rows than groups, with ``inner`` of ``groups`` groups inside.
+    """Change ``is_inside`` (which rows are in a region) until both sides can be partitioned into groups of one row per
+    value: no value has more rows than a side has groups, ``inner`` of ``groups`` inside. Farthest rows leave, nearest enter.
     """
     columns = points.shape[1]
     mean = np.zeros(columns)
@@ -426,17 +435,17 @@ def halve(points: Any, order: Any, least: int, first: Any) -> None:
         ranked = np.argsort(values, kind="mergesort")
         for index in range(size):
             order[begin + index] = rows[ranked[index]]
-        cut = size // 2
+        split_at = size // 2
         for step in range(size // 4 + 1):
             above, below = size // 2 + step, size // 2 - step
             if above <= size - least and values[ranked[above - 1]] < values[ranked[above]]:
-                cut = above
+                split_at = above
                 break
             if below >= least and values[ranked[below - 1]] < values[ranked[below]]:
-                cut = below
+                split_at = below
                 break
-        open_runs.append((begin, begin + cut))
-        open_runs.append((begin + cut, end))
+        open_runs.append((begin, begin + split_at))
+        open_runs.append((begin + split_at, end))
 
 
 @compiled

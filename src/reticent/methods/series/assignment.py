@@ -136,11 +136,11 @@ class _Placing:
         self.held_back = self.unplaced = self.fresh = self.eligibility = self.needed = 0
 
     @cached_property
-    def _along(self) -> Ints:
-        """Return all rows to assign in Hilbert order, ties at random; computed on first use."""
+    def _curve_rows(self) -> Ints:
+        """All rows to assign in the order of the Hilbert curve, ties at random; computed on first use."""
         rows = np.flatnonzero(self.stays < 0)
-        along: Ints = rows[curve_order(self.points[rows], self.shuffler.order(len(rows)))]
-        return along
+        rows_on_curve: Ints = rows[curve_order(self.points[rows], self.shuffler.order(len(rows)))]
+        return rows_on_curve
 
     def _arranged(self, rows: Ints) -> Ints:
         """Return rows in the order in which they are chosen: along the curve, or at random."""
@@ -148,7 +148,7 @@ class _Placing:
             return rows[self.shuffler.order(len(rows))]
         is_chosen = np.zeros(len(self.value), dtype=bool)
         is_chosen[rows] = True
-        return self._along[is_chosen[self._along]]
+        return self._curve_rows[is_chosen[self._curve_rows]]
 
     def place_in_blocks(self) -> None:
         """Assign everyone whose group does not continue to the block of their value; counterfeits fill every block up to its most frequent value.
@@ -215,7 +215,9 @@ class _Placing:
         return rows[group[rows] < 0]
 
     def _with_arrivals(self, rows: Ints) -> Ints:
-        """Return signatures made of values of arrivals, who then fill the vacancies (ASSIGN, restricted to disjoint signatures)."""
+        """Assign rows to signatures of their value and values of arrivals, who fill the vacancies later (ASSIGN, restricted to
+        signatures disjoint from the avoided ones); return the rows without one.
+        """
         if not len(rows):
             return rows
         signed = np.empty((len(rows), self.rules.m), dtype=np.int64)
@@ -246,7 +248,9 @@ class _Placing:
         return np.flatnonzero((self.signature < 0) & (self.avoid < 0) & (self.stays < 0))
 
     def _afresh(self, rows: Ints) -> None:
-        """Sample for each row a uniform m-set that contains its value and avoids its old signature; rows without one wait."""
+        """Assign each row to a new signature, sampled uniformly from the sets of m values that contain its value and no value
+        of its old signature; rows without such a set wait.
+        """
         others_needed = self.rules.m - 1
         available = self.domain - 1 - self.book.sizes[self.avoid[rows]]
         self.unplaced += int((available < others_needed).sum())
@@ -307,14 +311,17 @@ class _Placing:
         self.held_back = len(arrivals)
 
     def _balanced(self, arrivals: Ints, signature: Ints, position: Ints, vacant: Ints) -> tuple[Ints, Ints]:
-        """Choose arrivals for vacancies of their value, and return them with their signatures; none if balance is blind."""
+        """Return the arrivals that fill vacancies of their value, and the signature of each; none if balance is blind.
+
+        A vacancy is given by its signature, the index of its value in it (``position``) and the number of missing rows (``vacant``).
+        """
         if self.rules.balance == "blind" or not len(vacant) or not len(arrivals):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         vacancies = np.repeat(signature, vacant)
         value = np.repeat(self.book.rows[signature, position], vacant)
         shuffled, candidates = self.shuffler.order(len(vacancies)), self._arranged(arrivals)
         vacancies, value = vacancies[shuffled], value[shuffled]
-        order, row_order = (sort_equal(codes, self.domain)[0] for codes in (value, self.value[candidates]))
+        order, row_order = (sort_equal(value_code, self.domain)[0] for value_code in (value, self.value[candidates]))
         vacancies, candidates = vacancies[order], candidates[row_order]
         vacancy_starts, row_starts = (
             np.searchsorted(sorted_values, np.arange(self.domain + 1))
@@ -322,18 +329,18 @@ class _Placing:
         )
         centres = self._centres() if self.rules.near else None
         used, signatures = [], []
-        for codes in range(self.domain):
-            cells, rows = (
-                vacancies[vacancy_starts[codes] : vacancy_starts[codes + 1]],
-                candidates[row_starts[codes] : row_starts[codes + 1]],
+        for value_code in range(self.domain):
+            signatures_of_value, rows = (
+                vacancies[vacancy_starts[value_code] : vacancy_starts[value_code + 1]],
+                candidates[row_starts[value_code] : row_starts[value_code + 1]],
             )
-            count = min(len(cells), len(rows))
+            count = min(len(signatures_of_value), len(rows))
             if not count:
                 continue
             if centres is not None:
-                rows, cells = self._nearest(rows, cells, centres)
+                rows, signatures_of_value = self._nearest(rows, signatures_of_value, centres)
             used.append(rows[:count])
-            signatures.append(cells[:count])
+            signatures.append(signatures_of_value[:count])
         if not used:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         return np.concatenate(used), np.concatenate(signatures)
@@ -349,23 +356,25 @@ class _Placing:
         centres: NDArray[np.float64] = np.array(sums).T.reshape(len(self.book), -1) / counts[:, None]
         return centres
 
-    def _nearest(self, rows: Ints, cells: Ints, centres: NDArray[np.float64]) -> tuple[Ints, Ints]:
-        """Match rows along the curve with vacancies, nearest centres first: exactly in windows of the curve, then the remaining ones in its order."""
+    def _nearest(self, rows: Ints, vacancies: Ints, centres: NDArray[np.float64]) -> tuple[Ints, Ints]:
+        """Return rows and vacancies (signatures) in an order in which the i-th row takes the i-th vacancy: matched at minimal
+        distance from the signatures' ``centres`` in windows of the curve, then the remaining ones in the curve's order.
+        """
         from scipy.optimize import linear_sum_assignment
 
-        cells = cells[curve_order(centres[cells], np.arange(len(cells)))]
-        windows = -(-max(len(rows), len(cells)) // _EXACT)
+        vacancies = vacancies[curve_order(centres[vacancies], np.arange(len(vacancies)))]
+        windows = -(-max(len(rows), len(vacancies)) // _EXACT)
         matched_rows, matched_cells = [], []
-        free_rows, free_cells = np.ones(len(rows), dtype=bool), np.ones(len(cells), dtype=bool)
+        free_rows, free_cells = np.ones(len(rows), dtype=bool), np.ones(len(vacancies), dtype=bool)
         for number in range(windows):
             low, high = (len(rows) * window // windows for window in (number, number + 1))
-            begin, end = (len(cells) * window // windows for window in (number, number + 1))
-            gaps = self.points[rows[low:high], None, :] - centres[cells[begin:end]][None, :, :]
+            begin, end = (len(vacancies) * window // windows for window in (number, number + 1))
+            gaps = self.points[rows[low:high], None, :] - centres[vacancies[begin:end]][None, :, :]
             row_match, cell_match = linear_sum_assignment((gaps**2).sum(axis=2))
             matched_rows.append(rows[low + row_match])
-            matched_cells.append(cells[begin + cell_match])
+            matched_cells.append(vacancies[begin + cell_match])
             free_rows[low + row_match] = free_cells[begin + cell_match] = False
-        return np.concatenate([*matched_rows, rows[free_rows]]), np.concatenate([*matched_cells, cells[free_cells]])
+        return np.concatenate([*matched_rows, rows[free_rows]]), np.concatenate([*matched_cells, vacancies[free_cells]])
 
     def _given_back(self, used: Ints, remaining: Ints) -> Ints | None:
         """Return which of the ``used`` arrivals may stay in vacancies so that the others are eligible; None if impossible.
@@ -425,7 +434,9 @@ class _Placing:
         self.fakes = [(int(numbers[step]), value, count) for step, value, count in self.fakes]
 
     def _taken(self, indices: Ints, count: int, seed: int) -> tuple[Ints, Ints]:
-        """Split increasing row positions into ``count`` of them and the rest: those around the seed on the curve, or the first of a random order."""
+        """Return ``count`` of some increasing row positions, and the others: those nearest to the ``seed`` on the curve or, if
+        rows are in random order, the first.
+        """
         begin = 0
         if self.rules.near and seed >= 0 and count < len(indices):
             rank = int(np.searchsorted(indices, seed))

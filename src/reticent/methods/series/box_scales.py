@@ -143,7 +143,7 @@ class NumberScale(QuasiScale):
         return self._multiple(first), self._multiple(last)
 
     def _multiple(self, multiples: Floats) -> Floats:
-        """Return multiples of the width, rounded once: a width below 1 is a fraction with a power of ten."""
+        """Return the width times some integers, rounded once: a width such as 0.1 is applied as a division by 10."""
         parts = round(1 / self.width) if self.width < 1 else 1
         is_exact = parts > 1 and math.isclose(parts * self.width, 1)
         return multiples / parts if is_exact else multiples * self.width
@@ -158,7 +158,7 @@ class NodeScale(QuasiScale):
 
     @cached_property
     def _place(self) -> Ints:
-        """Return the position of each leaf."""
+        """The position of each leaf in an order in which the leaves of every hierarchy node are consecutive."""
         keys = [np.array(level.labels, dtype=object)[level.parts] for level in self.hierarchy.levels]
         texts = self.hierarchy.leaves.cast(pl.String).fill_null("").to_list()
         order = sorted(range(len(texts)), key=lambda leaf: (*(key[leaf] for key in reversed(keys)), texts[leaf]))

@@ -59,6 +59,7 @@ class _SeriesDefinition(HistoryDefinition):
         return Assessment(self, True, {**achieved, "invariance": "holds"})
 
     def shown_part(self) -> ShownPart:
+        """Return what one release alone shows of the guarantee, and what it does not."""
         return ShownPart(
             f"In every release each group shows at least {self.m} different values, each of them once.",
             f"invariance: {NOT_JUDGED}. Who is in which group is not public, so only the publisher can judge releases together.",
@@ -126,6 +127,7 @@ class TauSafety(_SeriesDefinition):
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return which knowledge and which disclosures the guarantee does not cover."""
         return (
             "Whoever knows somebody's value may learn others' values from it; true totals of sensitive values published elsewhere, priors that are not uniform, changes that depend on each "
             "other, several rows a person, and who is in the table at all are not covered."
@@ -161,4 +163,5 @@ class MInvariance(_SeriesDefinition):
         return f"In every release a person's value is one of at least {self.m}, and a person who stays from one release to the next with the same value keeps the set of values of the own group."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return which knowledge and which disclosures the guarantee does not cover."""
         return "People who leave and return, or whose sensitive value changes, may be found out by comparing releases (baseline, for comparison only)."

@@ -56,46 +56,51 @@ def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rul
     sensitive value; this follows from events, which the adversary knows anyway.
     """
     count = len(snapshot.keys)
-    none = np.full(count, -1, dtype=np.int64)
+    absent = np.full(count, -1, dtype=np.int64)
     if state is None:
         book = SignatureBook(np.empty((0, 1), dtype=np.int64))
-        rows = BoundRows(snapshot.value, snapshot.points, none, none, none, book, np.empty(0, dtype=np.int64))
+        rows = BoundRows(snapshot.value, snapshot.points, absent, absent, absent, book, np.empty(0, dtype=np.int64))
         inserted = np.full(count, EventKind.INSERTED, dtype=np.uint8)
-        return SnapshotDiff(rows, inserted, none, none, np.empty(0, dtype=np.int64))
+        return SnapshotDiff(rows, inserted, absent, absent, np.empty(0, dtype=np.int64))
     last = state.release
-    before = places_among(snapshot.keys, last.people)
-    is_known, new = before >= 0, np.flatnonzero(before < 0)
-    returned = none.copy()
+    previous_index = places_among(snapshot.keys, last.people)
+    is_known, new = previous_index >= 0, np.flatnonzero(previous_index < 0)
+    returned = absent.copy()
     returned[new] = state.gone.find(marks.of(snapshot.keys.gather(new)))
     same_value = is_known.copy()
-    same_value[is_known] = last.value_of[before[is_known]] == snapshot.value[is_known]
-    events = _events(snapshot, state, before, same_value, returned)
+    same_value[is_known] = last.value_of[previous_index[is_known]] == snapshot.value[is_known]
+    events = _events(snapshot, state, previous_index, same_value, returned)
 
     book, of_group = SignatureBook.of(state.signatures)
     book, of_gone = book.with_more(state.gone.signatures[returned[returned >= 0]])
-    old = none.copy()
-    old[is_known] = of_group[last.group_of[before[is_known]]]
+    old_signature = absent.copy()
+    old_signature[is_known] = of_group[last.group_of[previous_index[is_known]]]
     if rules.baseline != "m-invariance":
-        old[returned >= 0] = of_gone
-    contains_value = old >= 0
-    contains_value[contains_value] = book.places(old[contains_value], snapshot.value[contains_value]) >= 0
-    bound = np.where(same_value, old, -1)
-    avoid = none.copy()
+        old_signature[returned >= 0] = of_gone
+    contains_value = old_signature >= 0
+    contains_value[contains_value] = book.places(old_signature[contains_value], snapshot.value[contains_value]) >= 0
+    bound = np.where(same_value, old_signature, -1)
+    avoid = absent.copy()
     if rules.hardened:
-        bound, avoid = np.where(contains_value, old, -1), np.where((old >= 0) & ~contains_value, old, -1)
+        bound, avoid = (
+            np.where(contains_value, old_signature, -1),
+            np.where((old_signature >= 0) & ~contains_value, old_signature, -1),
+        )
     elif rules.baseline == "tau":
-        bound = np.where(same_value | (contains_value & (returned >= 0)), old, -1)
-    stays = none.copy()
+        bound = np.where(same_value | (contains_value & (returned >= 0)), old_signature, -1)
+    stays = absent.copy()
     if rules.hardened:
-        present = np.bincount(last.group_of[before[same_value]], minlength=len(last))
+        present = np.bincount(last.group_of[previous_index[same_value]], minlength=len(last))
         is_complete = (present == np.bincount(last.group_of, minlength=len(last))) & (last.counterfeits == 0)
-        stays[is_known] = np.where(is_complete[last.group_of[before[is_known]]], last.group_of[before[is_known]], -1)
+        stays[is_known] = np.where(
+            is_complete[last.group_of[previous_index[is_known]]], last.group_of[previous_index[is_known]], -1
+        )
         bound = np.where(stays >= 0, -1, bound)
     rows = BoundRows(snapshot.value, snapshot.points, stays, bound, avoid, book, of_group)
     stayed = np.zeros(len(last.people), dtype=bool)
-    stayed[before[is_known]] = True
+    stayed[previous_index[is_known]] = True
     left_people = np.flatnonzero(~stayed)
-    return SnapshotDiff(rows, events, before, returned, left_people)
+    return SnapshotDiff(rows, events, previous_index, returned, left_people)
 
 
 def gone_after(

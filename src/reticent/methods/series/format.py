@@ -76,6 +76,7 @@ class SeriesFormat(GroupFormat):
     chained: ClassVar[bool] = True
 
     def refusal(self, definition: Definition) -> str | None:
+        """Return why a definition cannot be published in a series, or None."""
         wrong = next((part for part in definition.parts() if not isinstance(part, TauSafety | MInvariance)), None)
         if wrong is not None:
             return f"{wrong} is not a series definition. Groups contain counterfeit rows, so nothing about numbers of people can be claimed for them."

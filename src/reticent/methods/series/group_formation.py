@@ -54,14 +54,14 @@ def assign_steps(counts: Ints, m: int, ties: Callable[[int], Ints]) -> Iterator[
     Values are sorted by count, ties in random order. For the smallest beta >= m there is a largest alpha with alpha <=
     s_beta, s_1 - alpha <= (gamma - alpha * beta) / m and s_(beta+1) <= (gamma - alpha * beta) / m. Source: [Xiao2007].
     """
-    left = counts.astype(np.int64)
-    while left.any():
-        order = np.lexsort((ties(len(left)), -left))
-        falling = left[order]
+    remaining = counts.astype(np.int64)
+    while remaining.any():
+        order = np.lexsort((ties(len(remaining)), -remaining))
+        falling = remaining[order]
         order, falling = order[falling > 0], falling[falling > 0]
         step = _step(falling, m)
         chosen = order[: len(step.values)]
-        left[chosen] -= step.alpha
+        remaining[chosen] -= step.alpha
         yield AssignStep(tuple(chosen.tolist()), step.alpha)
 
 

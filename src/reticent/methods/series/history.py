@@ -865,10 +865,10 @@ def _typed(rows: pl.DataFrame, state: HistoryState | None, settings: HistorySett
     Keys are integers or text, and no cast may change a key or a number.
     """
     rows = rows.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
-    kind = rows.schema[settings.key]
-    if not (kind == pl.String or (kind.is_integer() and kind not in (pl.UInt64, pl.Int128, pl.UInt128))):
+    key_type = rows.schema[settings.key]
+    if not (key_type == pl.String or (key_type.is_integer() and key_type not in (pl.UInt64, pl.Int128, pl.UInt128))):
         raise DataError(
-            f"Column {settings.key!r} has type {kind}, but people are identified by whole numbers or text: two keys could become equal. Read the column as text.",
+            f"Column {settings.key!r} has type {key_type}, but people are identified by whole numbers or text: two keys could become equal. Read the column as text.",
             column=settings.key,
         )
     types = {} if state is None else {settings.key: state.release.people.dtype, **state.release.quasi.schema}

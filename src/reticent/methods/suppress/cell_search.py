@@ -44,7 +44,7 @@ def improved(units: Units, group: Ids, context: Context) -> Ids:
 
 
 def _movable(units: Units, group: Ids, prices: Ids) -> Ids:
-    """Return units whose rows have a cost, and the units that fully visible classes can spare."""
+    """Return the units in classes with suppressed cells, and those that classes without any can lose and still have enough."""
     sizes = np.bincount(group, minlength=len(prices))
     order = np.argsort(group, kind="stable")
     starts = np.cumsum(sizes) - sizes
@@ -95,7 +95,9 @@ class _Lot:
 
     @classmethod
     def of(cls, units: Units, group: Ids, prices: Ids, chosen: Ids) -> _Lot:
-        """List the useful classes of some units, cheapest patterns first, up to a limited number of pairs of unit and class."""
+        """Build the batch of the ``chosen`` units: the classes that each could join, cheapest patterns (combinations of
+        suppressed cells) first, up to a limited number of pairs of unit and class.
+        """
         of_unit = np.full(len(chosen), -1, dtype=np.int64)
         paying = prices[group[chosen]] > 0
         units_kept, classes_kept, price = [], [], []
@@ -159,7 +161,9 @@ def _listed(owners: Ids, items: Ids, count: int, item_count: int) -> tuple[Ids, 
 
 
 def _with_own(units: Units, group: Ids, chosen: Ids, paying: Mask) -> Iterator[tuple[int, Pattern, Ids]]:
-    """Yield patterns by increasing cost, with the units whose class shows exactly that, up to the current cost of any unit."""
+    """Yield the cost and the pattern of suppressed cells, by increasing cost up to the highest current one, with the units
+    whose current class has exactly this pattern; patterns of ``paying`` units that this misses come at the end.
+    """
     classes, numbers = np.unique(group[chosen[paying]], return_inverse=True)
     rungs = units.select(chosen[paying]).rungs(numbers, len(classes))
     kinds, kind = np.unique(rungs, axis=0, return_inverse=True)

@@ -96,18 +96,19 @@ def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
     length = len(cycle)
     if length <= 5:
         return [cycle]
-    fours = length % 3
-    runs = (length - 4 * fours) // 3 + fours
+    four_count = length % 3
+    segment_count = (length - 4 * four_count) // 3 + four_count
     windows = np.array(cycle)[np.add.outer(np.arange(length), np.arange(4)) % length]
-    price = {size: _prices(units, windows[:, :size]) for size in (3, 4)}
+    price_of_size = {size: _prices(units, windows[:, :size]) for size in (3, 4)}
     options = []
-    for second in range(1, runs) if fours == 2 else (0,):
-        sizes = [4 if fours and position in (0, second) else 3 for position in range(runs)]
+    for second in range(1, segment_count) if four_count == 2 else (0,):
+        sizes = [4 if four_count and position in (0, second) else 3 for position in range(segment_count)]
         starts = np.cumsum([0, *sizes[:-1]])
         # One row for every segment, one column for every rotation.
         start_rows = (starts[:, None] + np.arange(length)) % length
         cost = np.sum(
-            [price[size][rows_of_rotation] for size, rows_of_rotation in zip(sizes, start_rows, strict=True)], axis=0
+            [price_of_size[size][rows_of_rotation] for size, rows_of_rotation in zip(sizes, start_rows, strict=True)],
+            axis=0,
         )
         rotation = int(np.argmin(cost))
         options.append((int(cost[rotation]), sizes, start_rows[:, rotation].tolist()))
@@ -115,17 +116,19 @@ def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
     return [windows[start, :size].tolist() for size, start in zip(sizes, chosen, strict=True)]
 
 
-def _prices(units: Units, runs: Ids) -> Ids:
+def _prices(units: Units, classes: Ids) -> Ids:
     """Return the cost of each of several classes of equal size, one per row."""
-    count, size = runs.shape
-    costs: Ids = size * units.select(runs.ravel()).prices(np.repeat(np.arange(count), size), count)
+    count, size = classes.shape
+    costs: Ids = size * units.select(classes.ravel()).prices(np.repeat(np.arange(count), size), count)
     return costs
 
 
 def by_factor(units: Units, context: Context) -> Ids:
-    """Return the class of every unit for classes of at least two or three; needs single rows, and enough of them."""
-    everybody = np.arange(len(units))
-    distances = units.distances(everybody, everybody)
+    """Return the class of every unit from a minimum-weight 1- or 2-factor, for a minimum class size of two or three; needs
+    single rows, at least as many as a class has.
+    """
+    all_units = np.arange(len(units))
+    distances = units.distances(all_units, all_units)
     if units.least == 2:
         return pairs_and_paths(factor(distances, 1, context), len(units))
     group = np.empty(len(units), dtype=np.int64)

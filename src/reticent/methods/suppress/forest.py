@@ -54,9 +54,9 @@ class NeighbourForest:
     weight: int
 
 
-def forest(near: Neighbours, minimum: int) -> NeighbourForest:
+def forest(neighbours_of: Neighbours, minimum: int) -> NeighbourForest:
     """Join every component of fewer than ``minimum`` vertices to the nearest neighbour of its root outside it."""
-    count = len(near.nearest)
+    count = len(neighbours_of.nearest)
     parent, weight = np.full(count, -1, dtype=np.int64), 0
     component, members = list(range(count)), [[vertex] for vertex in range(count)]
     root = list(range(count))
@@ -66,10 +66,12 @@ def forest(near: Neighbours, minimum: int) -> NeighbourForest:
             vertex = root[component_id]
             # One of its k-1 nearest is outside: the component has at most k-2 others.
             rank = next(
-                p for p, neighbour in enumerate(near.nearest[vertex].tolist()) if component[neighbour] != component_id
+                position
+                for position, neighbour in enumerate(neighbours_of.nearest[vertex].tolist())
+                if component[neighbour] != component_id
             )
-            neighbour = int(near.nearest[vertex, rank])
-            parent[vertex], weight = neighbour, weight + int(near.distance[vertex, rank])
+            neighbour = int(neighbours_of.nearest[vertex, rank])
+            parent[vertex], weight = neighbour, weight + int(neighbours_of.distance[vertex, rank])
             joined = component[neighbour]
             large, small = (
                 (joined, component_id) if len(members[joined]) >= len(members[component_id]) else (component_id, joined)
@@ -110,7 +112,9 @@ def split(parent: Ids, minimum: int) -> list[list[int]]:
 
 
 def _split_tree(root: int, children: Sequence[Sequence[int]], minimum: int) -> list[list[int]]:
-    """Split one tree into parts, from the leaves up: residuals of children are collected until they have enough vertices."""
+    """Return parts of at least ``minimum`` vertices that cover one tree, from the leaves up: the vertices that children
+    could not place yet (residuals) are collected until they are enough.
+    """
     order, stack = [], [root]
     while stack:
         vertex = stack.pop()
@@ -139,18 +143,18 @@ def _split_tree(root: int, children: Sequence[Sequence[int]], minimum: int) -> l
 
 def _settle(remainder: list[int], parts: list[_Part], children: Sequence[Sequence[int]], minimum: int) -> None:
     """Join the remainder at the root, fewer than ``minimum`` vertices, to a part connected by an edge or a shared vertex."""
-    below = {child for vertex in remainder for child in children[vertex]}
+    children_below = {child for vertex in remainder for child in children[vertex]}
     for part in parts:
-        if not part.residuals and part.at in below:
+        if not part.residuals and part.at in children_below:
             part.vertices += remainder
             return
-    inside = set(remainder)
-    part = next(part for part in parts if part.residuals and part.at in inside)
+    remainder_set = set(remainder)
+    part = next(part for part in parts if part.residuals and part.at in remainder_set)
     if len(part.vertices) + len(remainder) <= max(2 * minimum - 1, 3 * minimum - 5):
         part.vertices += remainder
         return
-    *before, last = part.residuals
-    earlier = [v for earlier_residual in before for v in earlier_residual]
+    *earlier_residuals, last = part.residuals
+    earlier = [v for earlier_residual in earlier_residuals for v in earlier_residual]
     small, large = (last, earlier) if len(last) == minimum - 1 else (earlier, last)
     part.vertices = [*small, part.at]
     parts.append(_Part(part.at, [*large, *(v for v in remainder if v != part.at)]))

@@ -101,7 +101,9 @@ class Units:
         return self.alike((0,) * len(self.ladders), np.arange(len(self)))
 
     def alike(self, pattern: Pattern, chosen: Ids) -> tuple[Ids, int]:
-        """Number some units by what they show on the rungs of a pattern, and return the number of distinct ones."""
+        """Number the ``chosen`` units by what they show if each column is generalized to the pattern's level (rung): return a
+        number for each unit, equal for equal labels, and the count of distinct numbers.
+        """
         parts, sizes = [], []
         for ladder, codes, rung in zip(self.ladders, self.codes, pattern, strict=True):
             if ladder.sizes[rung] > 1:
@@ -111,7 +113,7 @@ class Units:
         return ids.astype(np.int64, copy=False), count
 
     def rungs(self, group: Ids, count: int) -> NDArray[np.int64]:
-        """Return for every group and column the lowest rung on which all its units agree; one above the last if none."""
+        """Return for every group and column the lowest generalization level (rung) at which all its units are equal; one above the last if none."""
         lowest = np.empty((count, len(self.ladders)), dtype=np.int64)
         for column, (ladder, codes) in enumerate(zip(self.ladders, self.codes, strict=True)):
             lowest[:, column] = ladder.top + 1

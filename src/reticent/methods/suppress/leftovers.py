@@ -52,7 +52,9 @@ class _Unplaced:
         return partition
 
     def filled(self) -> Ids | None:
-        """Let classes with surplus units give single ones, most expensive first; for definitions on size alone."""
+        """Return the partition in which the unplaced units form a class with units that larger classes can lose, most
+        expensive first; None if that fails. For definitions on class size alone.
+        """
         units, least = self._units, self._units.least
         missing = least - int(units.people[self._rest].sum())
         if missing <= 0 or (units.people != 1).any():
@@ -70,7 +72,9 @@ class _Unplaced:
         return partition if self._passing(units_to_check, ids, int(ids.max(initial=-1)) + 1).all() else None
 
     def absorbing(self) -> Ids | None:
-        """Let the unplaced units absorb whole classes, those with the smallest loss first, until they pass as one class together. At the end the whole block is one class; None if that fails, too."""
+        """Return the partition in which the unplaced units and whole classes, those that lose least first, are one class, with
+        as few classes as pass; in the end the whole block is one class. None if that fails, too.
+        """
         units = self._units
         rows = sum_by(self._of, units.rows[self._placed], len(self._classes))
         order = np.argsort(rows * (units.full - self._prices), kind="stable")
@@ -83,7 +87,9 @@ class _Unplaced:
         return None
 
     def joining(self) -> Ids | None:
-        """Let each unit join the class with the smallest increase of cost among those that still pass."""
+        """Return the partition in which each unplaced unit joins the class with the smallest increase of cost among those that
+        still pass; None if there is none, or there are too many units.
+        """
         if len(self._rest) > _MOST_JOINING or not len(self._classes):
             return None
         partition = self._group.copy()

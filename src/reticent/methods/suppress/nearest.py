@@ -30,8 +30,11 @@ def nearest_prices(points: Units, context: Context) -> Ids | None:
 
 
 def _by_pairs(points: Units, context: Context) -> Ids:
-    """Count the points within each distance, pair by pair. Points that can never share a class are farther apart than any others."""
-    count, full = len(points), points.full
+    """Return for every point the smallest distance within which it has enough people, by comparing all pairs of points.
+
+    Points that can never share a class are farther apart than any others.
+    """
+    count, full_cost = len(points), points.full
     all_points, block = np.arange(count), points.apart[0]
     distances: Ids = np.empty(count, dtype=np.int64)
     # Every point has at least one person, so no more points are needed than people.
@@ -41,19 +44,19 @@ def _by_pairs(points: Units, context: Context) -> Ids:
         context.step("bounding the cost", start, count)
         batch = all_points[start : start + step]
         distances_of_batch = points.distances(batch, all_points)
-        distances_of_batch[block[batch][:, None] != block[None, :]] = full + 1
+        distances_of_batch[block[batch][:, None] != block[None, :]] = full_cost + 1
         # Distance and index in one number.
         keys = np.sort(
             np.partition(distances_of_batch * count + all_points, points_needed - 1, axis=1)[:, :points_needed], axis=1
         )
         within = np.cumsum(points.people[keys % count], axis=1) >= points.least
-        reached = keys[np.arange(len(batch)), np.argmax(within, axis=1)] // count
-        distances[batch] = np.where(within[:, -1], np.minimum(reached, full), full)
+        nearest_enough = keys[np.arange(len(batch)), np.argmax(within, axis=1)] // count
+        distances[batch] = np.where(within[:, -1], np.minimum(nearest_enough, full_cost), full_cost)
     return distances
 
 
 def _by_patterns(points: Units, context: Context) -> Ids:
-    """Compute the same from the numbers of rows with equal labels.
+    """Return for every point the smallest distance within which it has enough people, from the numbers of rows with equal labels.
 
     A record that differs from a point exactly up to the rungs of a pattern (and no higher) is at the distance of the
     pattern's cost. Their number is that of equal labels under the pattern, minus that under patterns with one rung less

@@ -91,7 +91,7 @@ def _choices(points: Units, people_of_point: Ids) -> _Choices:
 
 
 def _dealt(ids: Ids, offers: _Choices, shares: Ids) -> Ids:
-    """Return the class of every unit, with the units of a point distributed over its classes in order."""
+    """Return the class of every unit: ``ids`` is the point of each, and ``shares`` how many units of a point make each choice."""
     order = np.lexsort((offers.klass, offers.point))
     classes = np.repeat(offers.klass[order], shares[order])
     group = np.empty(len(ids), dtype=np.int64)
