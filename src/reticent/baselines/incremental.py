@@ -81,9 +81,9 @@ class SweeneyGroups:
     def place(self, rows: NewRows) -> Ints:
         """Return the group of every row: new rows join the groups whose box contains them, and the others form new groups."""
         group = rows.group.copy()
-        first = not (group >= 0).any()
+        is_first_release = not (group >= 0).any()
         new = np.flatnonzero(group < 0)
-        if self.policy == "never finer" or first:
+        if self.policy == "never finer" or is_first_release:
             return self._joined(rows.points, group, new)
         for value in np.unique(rows.value):
             # Groups of one value do not include those of the first release, formed before the value counted as known.
@@ -100,16 +100,18 @@ class SweeneyGroups:
         return group
 
     def _joined(self, points: Points, group: Ints, new: Ints) -> Ints:
-        """Return ``group`` with the ``new`` rows in groups: those whose box contains them, then new groups of at least ``k``, else the nearest."""
+        """Return ``group`` with the ``new`` rows assigned: to the group whose box contains them; the others form new groups
+        if they are at least ``k``, otherwise they join the nearest box.
+        """
         group = group.copy()
         count = int(group.max(initial=-1)) + 1
-        inside, _ = _nearest_boxes(points, group, new)
-        group[new] = inside
-        outside = new[inside < 0]
-        if len(outside) >= self.k:
-            group[outside] = count + _halved(points, outside, lambda part: len(part) >= self.k)
-        elif len(outside) and count:
-            group[outside] = _nearest_boxes(points, group, outside)[1]
+        covering_group, _ = _nearest_boxes(points, group, new)
+        group[new] = covering_group
+        uncovered = new[covering_group < 0]
+        if len(uncovered) >= self.k:
+            group[uncovered] = count + _halved(points, uncovered, lambda part: len(part) >= self.k)
+        elif len(uncovered) and count:
+            group[uncovered] = _nearest_boxes(points, group, uncovered)[1]
         return group
 
 
@@ -163,6 +165,7 @@ class ByunGroups:
         starts = np.flatnonzero(np.diff(group[order], prepend=-1))
 
         def passes(part: Ints) -> bool:
+            """True if the rows of every first release ('cohort') in a part have at least ``l`` distinct values."""
             return all(
                 len(np.unique(rows.value[part[rows.cohort[part] == cohort]])) >= self.l
                 for cohort in np.unique(rows.cohort[part])
@@ -242,7 +245,7 @@ def _scaled(rows: pl.DataFrame, quasi: Sequence[str]) -> Points:
 
 
 def _nearest_boxes(points: Points, group: Ints, new: Ints) -> tuple[Ints, Ints]:
-    """Return for each new row the smallest box that contains it (-1: none), and the box that would grow least."""
+    """Return for each new row the group with the smallest box that contains it (-1: none), and the group whose box would grow least."""
     count = int(group.max(initial=-1)) + 1
     inside, nearest = np.full(len(new), -1, dtype=np.int64), np.full(len(new), -1, dtype=np.int64)
     if not count or not len(new):
@@ -268,15 +271,17 @@ def _nearest_boxes(points: Points, group: Ints, new: Ints) -> tuple[Ints, Ints]:
 
 
 def _halved(points: Points, members: Ints, passes: Callable[[Ints], bool]) -> Ints:
-    """Return the part of each member: halves at the median of the widest column, then of the next, while both halves pass (Mondrian)."""
+    """Return the part number of each of ``members``, from halving them at the median of the widest column, or of the next
+    one, while both halves pass (Mondrian).
+    """
     part = np.zeros(len(members), dtype=np.int64)
     pending: list[Ints] = [np.arange(len(members))]
     count = 0
     while pending:
-        some = pending.pop()
-        halves = _median_halves(points, members, some, passes)
+        subset = pending.pop()
+        halves = _median_halves(points, members, subset, passes)
         if halves is None:
-            part[some] = count
+            part[subset] = count
             count += 1
         else:
             pending += halves

@@ -51,7 +51,7 @@ def hospital(patients: int = 4000, seed: int = SEED) -> pl.DataFrame:
             "postcode": postcode,
             "nationality": nationality,
             "admitted": admitted,
-            "diagnosis": pl.Series([each.name for each in DIAGNOSES]).gather(diagnosis),
+            "diagnosis": pl.Series([diagnosis_entry.name for diagnosis_entry in DIAGNOSES]).gather(diagnosis),
             "cost": _draw_costs(diagnosis, random),
         }
     )
@@ -79,15 +79,17 @@ def hospital_table(frame: pl.DataFrame | None = None) -> Table:
 @cache
 def joint_law() -> NDArray[np.float64]:
     """Return the probability of each (district, age, sex, month, diagnosis), as an array with these axes."""
-    curves = np.array([each.by_age() for each in DIAGNOSES])
-    by_sex = np.array([[each.women, each.men] for each in DIAGNOSES])
-    seasons = np.array([each.season for each in DIAGNOSES])
-    places = np.array([[each.districts.get(district.name, 1.0) for district in DISTRICTS] for each in DIAGNOSES])
-    law: NDArray[np.float64] = np.einsum(
+    curves = np.array([diagnosis.by_age() for diagnosis in DIAGNOSES])
+    by_sex = np.array([[diagnosis.women, diagnosis.men] for diagnosis in DIAGNOSES])
+    seasons = np.array([diagnosis.season for diagnosis in DIAGNOSES])
+    places = np.array(
+        [[diagnosis.districts.get(district.name, 1.0) for district in DISTRICTS] for diagnosis in DIAGNOSES]
+    )
+    probabilities: NDArray[np.float64] = np.einsum(
         "pa,as,da,ds,dm,dp->pasmd", population(), _sex_by_age(), curves, by_sex, seasons, places, optimize=True
     )
-    law /= law.sum()
-    return law
+    probabilities /= probabilities.sum()
+    return probabilities
 
 
 @cache
@@ -152,6 +154,7 @@ def _draw_by(district: Index, tables: list[Mapping[str, float]], random: np.rand
 
 
 def _draw_days(month: Index, random: np.random.Generator) -> pl.Series:
+    """Return a random day of each month of the register's year."""
     first = np.datetime64(f"{YEAR}-01") + month.astype("timedelta64[M]")
     length = ((first + 1).astype("datetime64[D]") - first.astype("datetime64[D]")).astype(np.int64)
     day = (random.random(len(month)) * length).astype(np.int64)
@@ -159,9 +162,9 @@ def _draw_days(month: Index, random: np.random.Generator) -> pl.Series:
 
 
 def _draw_costs(diagnosis: Index, random: np.random.Generator) -> pl.Series:
-    """Return treatment plus days in hospital, in whole tens of euros."""
-    median = np.array([each.days for each in DIAGNOSES])[diagnosis]
-    treatment = np.array([each.treatment for each in DIAGNOSES])[diagnosis]
+    """Return the bill of each stay in whole tens of euros: treatment plus days in hospital, both with random variation."""
+    median = np.array([entry.days for entry in DIAGNOSES])[diagnosis]
+    treatment = np.array([entry.treatment for entry in DIAGNOSES])[diagnosis]
     days = np.maximum(1, np.rint(median * random.lognormal(0, _STAY_SPREAD, len(diagnosis))))
     bill = (treatment + days * DAILY_RATE) * random.lognormal(0, _BILL_SPREAD, len(diagnosis))
     return pl.Series((10 * np.rint(bill / 10)).astype(np.int64))

@@ -94,11 +94,11 @@ class Tour:
     def _prepare(self) -> None:
         """Prepare the folder: files of an earlier tour are removed, other files are not touched."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        present = {each.name for each in self.folder.iterdir()}
-        strange = sorted(present - {*FILES, *_LEFT_BEHIND})
-        if strange or (present and not present >= _FIRST_FILES):
+        present = {entry.name for entry in self.folder.iterdir()}
+        foreign_files = sorted(present - {*FILES, *_LEFT_BEHIND})
+        if foreign_files or (present and not present >= _FIRST_FILES):
             raise DataError(
-                f"{str(self.folder)!r} holds {(strange or sorted(present))[0]!r}, which is not from an earlier demo. Choose a new folder "
+                f"{str(self.folder)!r} holds {(foreign_files or sorted(present))[0]!r}, which is not from an earlier demo. Choose a new folder "
                 "with --output."
             )
         for name in present:
@@ -125,28 +125,29 @@ class Tour:
 
     def _inspect(self) -> Step:
         """Propose roles for the columns of the register."""
-        found = propose(self.register, self.path("hospital.csv"))
+        proposal = propose(self.register, self.path("hospital.csv"))
         return Step(
             "Inspect: what could identify people?",
             "Which columns name a person, which could help to recognise one, which must stay secret? Reticent proposes, a steward decides.",
             "Names and numbers are dropped. But other people may know age, sex, postcode, nationality and admission day: together these can identify a person.",
             columns=("column", "role", "why"),
             rows=tuple(
-                (column.name, column.role or "not published", column.reason.split(";")[0]) for column in found.columns
+                (column.name, column.role or "not published", column.reason.split(";")[0])
+                for column in proposal.columns
             ),
-            facts={"roles": {column.name: column.role for column in found.columns}},
+            facts={"roles": {column.name: column.role for column in proposal.columns}},
         )
 
     def _assess(self) -> Step:
         """Assess the table without names: how many people are unique in what others may know."""
         self.policy = Policy.read(self.path("policy.toml"))
         self.table: Table = self.policy.table()
-        found = exposures(self.table, self.policy.definitions)[0]
+        exposure = exposures(self.table, self.policy.definitions)[0]
         return Step(
             "Assess: is dropping the names enough?",
             "Without names: how many people are still unique in what others may know about them?",
-            f"No. {found.unique_rows:,} of {found.rows:,} people are unique.",
-            "good" if found.holds else "bad",
+            f"No. {exposure.unique_rows:,} of {exposure.rows:,} people are unique.",
+            "good" if exposure.holds else "bad",
             ("definition", "holds", "why not"),
             tuple(
                 (
@@ -154,9 +155,9 @@ class Tour:
                     "yes" if assessment.holds else "no",
                     assessment.witness.text if assessment.witness else "",
                 )
-                for assessment in found.assessments
+                for assessment in exposure.assessments
             ),
-            facts={"unique_rows": found.unique_rows, "holds_before": found.holds},
+            facts={"unique_rows": exposure.unique_rows, "holds_before": exposure.holds},
         )
 
     def _linkage(self, about: int | None = None) -> Linkage:

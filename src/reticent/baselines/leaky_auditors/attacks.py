@@ -23,7 +23,9 @@ class Claims:
     refused: int = 0
 
     def ask(self, members: Iterable[int], function: str) -> tuple[Fraction | None, bool]:
-        """Return the answer, and whether a refusal is informative: a predictable one is not."""
+        """Query the ``function`` of some people; return the answer (None: refused), and whether it is an informative
+        refusal, one that could not be predicted without the hidden values.
+        """
         people = sorted(members)
         foreseen = self.gate.foreseen(people, function)
         answer = self.gate.answer(people, function)
@@ -42,10 +44,10 @@ def drop_attack(gate: Gate, tuples: Sequence[Sequence[int]], seed: int = 0) -> C
         top, _ = claims.ask(people, "max")
         if top is None:
             continue
-        for left_out in generator.permutation(people)[:2].tolist():
-            _, telling = claims.ask(set(people) - {left_out}, "max")
-            if telling:
-                claims.values[left_out] = top
+        for dropped in generator.permutation(people)[:2].tolist():
+            _, is_informative = claims.ask(set(people) - {dropped}, "max")
+            if is_informative:
+                claims.values[dropped] = top
                 break
     return claims
 
@@ -64,15 +66,15 @@ def parity_attack(gate: Gate, n: int, *, skewed: bool = False) -> Claims:
         return claims
     first, second = equal_pairs[0]
     differs = {first: False, second: False}
-    left_over: tuple[list[int], list[int]] = ([second], [])
+    usable: tuple[list[int], list[int]] = ([second], [])
     is_unlike = False
     for first_of_pair, second_of_pair in equal_pairs[1:]:
-        reference = (max(left_over, key=len) if skewed else left_over[is_unlike]).pop()
+        reference = (max(usable, key=len) if skewed else usable[is_unlike]).pop()
         answer, _ = claims.ask((reference, first_of_pair), "sum")
         is_unlike = differs[reference] ^ (answer is not None)
         differs |= {first_of_pair: is_unlike, second_of_pair: is_unlike}
-        left_over[is_unlike].extend((reference, first_of_pair, second_of_pair) if answer is None else (second_of_pair,))
-    like_first, unlike_first = left_over
+        usable[is_unlike].extend((reference, first_of_pair, second_of_pair) if answer is None else (second_of_pair,))
+    like_first, unlike_first = usable
     if not unlike_first or len(like_first) + len(unlike_first) < 2:
         return claims
     witness, third = unlike_first[-1], (unlike_first[0] if len(unlike_first) > 1 else like_first[-1])
@@ -89,7 +91,7 @@ def equality_attack(gate: Gate, groups: Sequence[Sequence[int]]) -> Claims:
     claims = Claims(gate)
     for people in groups:
         total, _ = claims.ask(people, "sum")
-        _, telling = claims.ask(people, "max")
-        if total is not None and telling:
+        _, is_informative = claims.ask(people, "max")
+        if total is not None and is_informative:
             claims.values |= dict.fromkeys(people, total / len(people))
     return claims

@@ -49,34 +49,37 @@ class ChinGate(_LeakyGate):
     def __init__(self, values: Sequence[Number]) -> None:
         super().__init__(values)
         self._synopsis: dict[frozenset[int], tuple[bool, Fraction]] = {}
-        self._place: dict[int, frozenset[int]] = {}
+        self._group_of: dict[int, frozenset[int]] = {}
 
     def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
-        """Update the synopsis with the true answer, unless that would determine a value."""
-        groups_met = {self._place[person] for person in people if person in self._place}
-        unbounded = {person for person in people if person not in self._place}
+        """Return whether answering determines no value; if so, update the synopsis with the true answer.
+
+        The synopsis maps disjoint groups of people to a bound of their values, and whether a member attains it.
+        """
+        groups_met = {self._group_of[person] for person in people if person in self._group_of}
+        unbounded = {person for person in people if person not in self._group_of}
         updated: dict[frozenset[int], tuple[bool, Fraction]] = {}
-        winners: frozenset[int] = frozenset()
+        has_maximum: frozenset[int] = frozenset()
         for group in groups_met:
-            equal, bound = self._synopsis[group]
+            is_attained, bound = self._synopsis[group]
             if bound > truth:
                 unbounded |= group & people
-                updated[group - people] = (equal, bound)
-            elif bound == truth and equal:
-                winners = group & people
+                updated[group - people] = (is_attained, bound)
+            elif bound == truth and is_attained:
+                has_maximum = group & people
                 updated[group - people] = (False, bound)
             else:
-                updated[group] = (equal, bound)
-        if winners:
-            updated[winners] = (True, truth)
-        updated[frozenset(unbounded)] = (not winners, truth)
+                updated[group] = (is_attained, bound)
+        if has_maximum:
+            updated[has_maximum] = (True, truth)
+        updated[frozenset(unbounded)] = (not has_maximum, truth)
         updated.pop(frozenset(), None)
-        if any(equal and len(group) == 1 for group, (equal, _) in updated.items()):
+        if any(is_attained and len(group) == 1 for group, (is_attained, _) in updated.items()):
             return False
         for group in groups_met:
             del self._synopsis[group]
         self._synopsis |= updated
-        self._place |= {person: group for group in updated for person in group}
+        self._group_of |= {person: group for group in updated for person in group}
         return True
 
 
@@ -97,7 +100,9 @@ class OppositeGate(_LeakyGate):
         self._answered = 0
 
     def _allows(self, people: frozenset[int], function: str, truth: Fraction) -> bool:
-        """Decide; only the classes that the query meets change, everyone else keeps an opposite."""
+        """Return whether, after an answer, everyone in the query's classes still has a person of opposite value in the same
+        queries; if so, record the query. A class is all people in the same answered queries.
+        """
         leaving: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
         for person in people:
             leaving[self._traces[person]][self._bits[person]] += 1
@@ -108,10 +113,10 @@ class OppositeGate(_LeakyGate):
         if any((0 in sizes) and any(sizes) for sizes in [*leaving.values(), *staying.values()]):
             return False
         self._answered += 1
-        mark = 1 << self._answered
-        self._sizes |= staying | {trace | mark: sizes for trace, sizes in leaving.items()}
+        query_bit = 1 << self._answered
+        self._sizes |= staying | {trace | query_bit: sizes for trace, sizes in leaving.items()}
         for person in people:
-            self._traces[person] |= mark
+            self._traces[person] |= query_bit
         return True
 
 

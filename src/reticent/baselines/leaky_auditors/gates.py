@@ -83,6 +83,7 @@ class AuditedGate:
         return (self._auditor or self._made(query.family)).would_answer(np.asarray(query.members))
 
     def _made(self, family: str) -> Auditor:
+        """Return a new auditor for a family of queries: sums, maxima or minima."""
         if family == "linear":
             return SumAuditor(self._declared.n)
         maker = MaxAuditor if family == "max" else MinAuditor

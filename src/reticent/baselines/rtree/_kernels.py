@@ -34,7 +34,9 @@ def _seeds(points: Any, inside: Any) -> tuple[int, int]:
 
 @compiled
 def _cut(points: Any, rows: Any, inside: Any, axis: int, minimum: int) -> tuple[bool, float]:
-    """Return where to split points on an axis so that both sides have enough rows, as evenly as possible; the split value goes to the lower side."""
+    """Return whether points can be split on an axis such that both sides have ``minimum`` rows, and the value that splits
+    them most evenly; points with this value belong to the lower side.
+    """
     order = np.argsort(points[inside, axis], kind="mergesort")
     total = 0
     for index in range(len(inside)):
@@ -45,9 +47,9 @@ def _cut(points: Any, rows: Any, inside: Any, axis: int, minimum: int) -> tuple[
         rows_before += rows[point]
         next_point = inside[order[index + 1]]
         if points[point, axis] < points[next_point, axis] and rows_before >= minimum and total - rows_before >= minimum:
-            uneven = abs(2 * rows_before - total)
-            if uneven < best:
-                best, is_found, value = uneven, True, points[point, axis]
+            imbalance = abs(2 * rows_before - total)
+            if imbalance < best:
+                best, is_found, value = imbalance, True, points[point, axis]
     return is_found, value
 
 

@@ -96,7 +96,7 @@ class GridAxis:
 
     @cached_property
     def halves(self) -> dict[str, tuple[int, int]]:
-        """Every range of cells that repeated halving can reach, by its label: the first cell, and the one after the last."""
+        """For each label that repeated halving of the axis can produce, its half-open range of cells: the first, and the one after the last."""
         ranges: dict[str, tuple[int, int]] = {}
         waiting, labels = [(0, self.size)], set(self.labels)
         while waiting:
@@ -119,7 +119,7 @@ class GridAxis:
         return self.meanings[low] if high - low == 1 else self._joined(low, high)[1]
 
     def _joined(self, low: int, high: int) -> tuple[str, Meaning]:
-        """Return the label and the meaning of the cells from ``low`` up to, without, ``high`` together."""
+        """Return the label and the meaning of the merged cells of the half-open range ``low``..``high``."""
         parts = list(self.meanings[low:high])
         missing = any(isinstance(meaning, Missing) for meaning in parts)
         ranges = [meaning for meaning in parts if not isinstance(meaning, Missing)]

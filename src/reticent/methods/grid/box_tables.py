@@ -85,6 +85,7 @@ def read_boxes(details: BisectionDetails, frame: pl.DataFrame, cells: Cells | No
     listed_boxes = set(zip(*ends, strict=True))
 
     def goes_on(lows: Cells, highs: Cells, rows: Cells) -> NDArray[np.bool_]:
+        """Mask the boxes that must be halved further, because they are not listed."""
         # Every remaining box contains a listed one, so a forged table is detected early.
         if len(lows) > len(listed_boxes):
             raise DataError(f"The boxes do not result from halving the grid; {_CHANGED}")

@@ -76,11 +76,11 @@ def asked_condition(condition: str | Condition, estimator: str, names: tuple[str
 
 
 def count_sample(details: SampleDetails, frame: pl.DataFrame, cells: Cells, condition: Condition) -> GridCount:
-    """Count in the cells of a sample.
+    """Return the estimated number of rows that meet a condition, from the published cells of a sample of the rows.
 
-    Of all N rows that meet the condition a binomial number S is sampled. Published cells contain at least P of these
-    for certain, and hidden ones have at most k - 1 each. So the numbers N for which S >= P and S <= P' + H (k - 1) are
-    both likely enough contain the true one.
+    Of all N rows that meet the condition a binomial number S is sampled. Published cells contain at least P and at most
+    P' of these, and each of H hidden cells at most k - 1. The interval has every N for which both S >= P and S <= P' +
+    H (k - 1) are likely enough.
     """
     grid, plan = details.grid, details.plan
     counts = frame[SAMPLED_ROWS].to_numpy()
@@ -136,8 +136,8 @@ def _first(holds: Any, start: int) -> int:
         step *= 2
     low, high = start - 1, start + step
     while high - low > 1:
-        between = (low + high) // 2
-        low, high = (low, between) if holds(between) else (between, high)
+        probe = (low + high) // 2
+        low, high = (low, probe) if holds(probe) else (probe, high)
     return high
 
 
@@ -175,7 +175,7 @@ def _covers_of_counts(
 
 
 def count_boxes(details: BisectionDetails, frame: pl.DataFrame, boxes: Bisection, condition: Condition) -> GridCount:
-    """Count in boxes with noisy counts: the noise has mean 0 and a known distribution."""
+    """Return the estimated number of rows that meet a condition, from the noisy counts of boxes: the noise has mean 0 and a known distribution."""
     grid, law = details.grid, details.plan.counts
     counts = frame[NOISY_COUNT].to_numpy()
     owners = np.arange(len(boxes))
@@ -206,7 +206,10 @@ def count_boxes(details: BisectionDetails, frame: pl.DataFrame, boxes: Bisection
 def _of_boxes(
     details: BisectionDetails, boxes: Bisection, owners: Cells, values: Cells | None, condition: Condition
 ) -> tuple[dict[str, Cells], dict[str, list[Meaning]]]:
-    """Return for each column of the condition the label of every count, as an index into the meanings of that column."""
+    """Return for each column of the condition an index for every count, and the column's meanings that it refers to.
+
+    ``owners`` is the box of every count, ``values`` its value of the histogram column, None if values are not counted.
+    """
     codes: dict[str, Cells] = {}
     meanings: dict[str, list[Meaning]] = {}
     for index, axis in enumerate(details.halved.axes):
@@ -223,7 +226,7 @@ def _of_boxes(
 
 @lru_cache(maxsize=256)
 def reach(law: DiscreteLaplaceLaw, counts: int) -> int:
-    """Return the bound that the noise of a sum of this many counts exceeds with a probability of 2.5 % in each direction."""
+    """Return the bound that the noise of a sum of ``counts`` noisy counts exceeds with a probability of at most 2.5 % in each direction."""
     if not counts:
         return 0
     if float(law.scale) * math.sqrt(counts) <= _WIDEST_LISTED:

@@ -49,7 +49,7 @@ def ones(word: int) -> int:
 
 @compiled
 def empty_boxes(points: Any, count: int) -> Any:
-    """``count`` empty groups."""
+    """Return ``count`` empty groups for the columns of ``points``."""
     columns, words, shares = points.low.shape[1], points.bits.shape[1], points.slack.shape[1]
     groups = GroupBoxes(
         np.empty((count, columns), dtype=np.int32),
@@ -111,7 +111,9 @@ def join(points: Any, groups: Any, group: int, unit: int) -> None:
 
 @compiled
 def is_enough(points: Any, groups: Any, group: int, rows: int, unit: int) -> bool:
-    """Whether a group together with a unit, ``rows`` rows in all, meets the necessary conditions that are known here."""
+    """Return whether a group together with a unit, ``rows`` rows in all, meets the conditions that are necessary for the
+    definition: enough rows, enough distinct sensitive values, and no share of a value above its limit.
+    """
     if rows < points.least:
         return False
     for c in range(len(points.needed)):
@@ -125,7 +127,7 @@ def is_enough(points: Any, groups: Any, group: int, rows: int, unit: int) -> boo
 
 @compiled
 def brings(points: Any, groups: Any, group: int, unit: int) -> bool:
-    """Whether a unit adds a sensitive value that a group still needs, or lowers a share that exceeds its limit."""
+    """Return whether a unit adds a sensitive value to a group that has too few, or lowers a share that exceeds its limit there."""
     for c in range(len(points.needed)):
         held_values = groups.bits[group, c]
         if points.needed[c] > 0 and points.bits[unit, c] & ~held_values and ones(held_values) < points.needed[c]:
@@ -138,7 +140,9 @@ def brings(points: Any, groups: Any, group: int, unit: int) -> bool:
 
 @compiled
 def box_columns(low: Any, high: Any, bits: Any, chosen: Any) -> Any:
-    """The boxes of the ``chosen`` rows of three arrays."""
+    """Return the boxes of the ``chosen`` units or groups as columns, from arrays with a row for each: the ends of ranges
+    (``low``, ``high``) and the sets of values as ``bits``.
+    """
     count = len(chosen)
     boxes = BoxColumns(
         np.empty((low.shape[1], count), dtype=np.int32),
@@ -198,8 +202,8 @@ def node_leaves(points: Any, column: int, first: int, last: int) -> int:
         if points.parts[level, first] == points.parts[level, last]:
             covered: int = points.covers[level, first]
             return covered
-    every: int = leaves
-    return every
+    all_leaves: int = leaves
+    return all_leaves
 
 
 @compiled

@@ -38,6 +38,7 @@ class CutJudge:
         parts, whole_table = definition.parts(), units.groups().whole()
 
         def wavers(part: GroupDefinition) -> bool:
+            """True if a group that fails the part may be split further, since its halves may pass, or one may be suppressed."""
             suppressible = may_suppress and not part.absorbing_on(units)
             return part.local and (not part.monotone or (suppressible and not part.holds(whole_table)))
 
@@ -121,7 +122,9 @@ class CutJudge:
         return CutVerdict(allowed, halves_pass)
 
     def _admitted(self, stage: Stage, candidates: Mask, halves: Groups, groups: Ids) -> Mask:
-        """The wanted splits that can be made one after the other while the parts that judge all groups together hold."""
+        """Return a mask of the ``candidates`` (splits of open groups) that can be made, one after the other, while the parts
+        hold that judge all groups together. ``halves`` are the halves of all open groups, ``groups`` the finished groups.
+        """
         for part in self.together:
             candidates = candidates & ~_any_half(part.hopeless(halves) & (halves.sizes > 0))
         admitted_mask = np.zeros(len(stage), dtype=bool)
@@ -177,6 +180,7 @@ class CutJudge:
         units = self.units
 
         def read() -> list[LabelColumn]:
+            """Return the raw values of every group, column by column."""
             return [
                 LabelColumn(
                     hierarchy.column, np.arange(count), (), units.raw_values(column, lambda: ids, count, members)

@@ -204,16 +204,18 @@ class _Run:
                 heappush(self._waiting, (-score, next(self._numbers), column, label, version, int(values[cut])))
 
     def _cuts(self, column: int, values: Ids, before: NDArray[np.float64], rows: float) -> Sequence[int]:
-        """The values after which to split: near the quantiles and, if hierarchy nodes are published, between nodes of the highest level."""
+        """Return the indexes into ``values`` after which to split: near the quantiles and, if hierarchy nodes are published,
+        between nodes of the highest level. ``before`` is the number of rows up to each value.
+        """
         scale, allowed = self.stage.scales[column], np.arange(len(before))
         if len(scale.parts):
-            apart = scale.apart(values[:-1], values[1:])
-            allowed = np.flatnonzero(apart == apart.max())
+            highest_level_between = scale.apart(values[:-1], values[1:])
+            allowed = np.flatnonzero(highest_level_between == highest_level_between.max())
         nearest = [int(allowed[np.argmin(np.abs(before[allowed] - share * rows))]) for share in _QUANTILES]
         return list(dict.fromkeys(nearest))
 
     def _cost(self, column: int, members: Ids) -> float:
-        """The share of leaves that one label for these units covers, times their rows."""
+        """Return the cost of one label for some units: the share of the column's leaves that it covers, times their rows."""
         scale, ranks = self.stage.scales[column], self.stage.ranks[column, members]
         known = ranks[ranks != scale.apart_null] if scale.apart_null >= 0 else ranks
         missing = int(len(known) < len(ranks))

@@ -36,29 +36,35 @@ def is_above_wall(n: int, size: int, d: Fraction, gamma: Fraction) -> bool:
 
 
 def judge(n: int, size: int, d: Fraction, gamma: Fraction, rates: Law | None, error: Fraction) -> Feasibility:
-    """Judge whether a guarantee is feasible with useful accuracy, given rates or None."""
-    wall = float(gamma / (1 - gamma)) * n / math.sqrt(size)
-    k = wall * size / n
+    """Return whether a guarantee for ``n`` rows and ``size`` possible tuples is feasible with useful accuracy.
+
+    Priors are at most ``d``, posteriors at most ``gamma``; ``rates`` are inclusion probabilities that satisfy this, None
+    if there are none; ``error`` is the probability with which the error bound may fail.
+    """
+    smallest_error = float(gamma / (1 - gamma)) * n / math.sqrt(size)
+    multiple = smallest_error * size / n
     if d >= gamma:
-        return Feasibility("impossible", "The prior (d) is not below the allowed posterior (gamma).", wall, k)
+        return Feasibility(
+            "impossible", "The prior (d) is not below the allowed posterior (gamma).", smallest_error, multiple
+        )
     if is_above_wall(n, size, d, gamma):
         reason = (
-            f"d = {float(d):.4g} is above {wall:.4g}, where no useful view is private (a heuristic: the constant of that theorem is not "
+            f"d = {float(d):.4g} is above {smallest_error:.4g}, where no useful view is private (a heuristic: the constant of that theorem is not "
             "known and was taken as 1)."
         )
-        return Feasibility("impossible", reason, wall, k)
+        return Feasibility("impossible", reason, smallest_error, multiple)
     if rates is None:
-        return Feasibility("open", "No rates satisfy the definition with this preset.", wall, k)
-    off = bernstein(rates, n, size, error)
-    if off < n / 2:
+        return Feasibility("open", "No rates satisfy the definition with this preset.", smallest_error, multiple)
+    error_bound = bernstein(rates, n, size, error)
+    if error_bound < n / 2:
         share = float(100 * (1 - error))
-        reason = f"The guarantee holds, and the error of a count of the whole table is below n/2 (by {off:.4g} at {share:g}%)."
-        return Feasibility("guaranteed", reason, wall, k)
+        reason = f"The guarantee holds, and the error of a count of the whole table is below n/2 (by {error_bound:.4g} at {share:g}%)."
+        return Feasibility("guaranteed", reason, smallest_error, multiple)
     reason = (
-        f"The guarantee holds, but the error of a count of the whole table may be {off:.4g} for n = {n}: too much to be useful. Choose a smaller k or a "
+        f"The guarantee holds, but the error of a count of the whole table may be {error_bound:.4g} for n = {n}: too much to be useful. Choose a smaller k or a "
         "larger gamma, or publish more rows."
     )
-    return Feasibility("open", reason, wall, k)
+    return Feasibility("open", reason, smallest_error, multiple)
 
 
 def feasibility(

@@ -47,9 +47,9 @@ class Sample:
         """Return the deviation that is exceeded with probability at most ``error``: the farther end of the Clopper-Pearson interval."""
         from scipy.special import betaincinv
 
-        side, misses = float(error) / 2, self.tries - self.hits
-        low = betaincinv(self.hits, misses + 1, side) if self.hits else 0.0
-        high = betaincinv(self.hits + 1, misses, 1 - side) if misses else 1.0
+        tail, misses = float(error) / 2, self.tries - self.hits
+        low = betaincinv(self.hits, misses + 1, tail) if self.hits else 0.0
+        high = betaincinv(self.hits + 1, misses, 1 - tail) if misses else 1.0
         share = Fraction(self.hits, self.tries)
         return self.size * max(share - Fraction(float(low)), Fraction(float(high)) - share)
 
@@ -140,14 +140,14 @@ def masker(condition: Condition, domain: ViewDomain) -> Callable[[Keys], NDArray
         factor = tabulate(condition.node, domain)
     except TooLarge:
         return lambda keys: condition.mask(domain.unpack(keys, condition.scope)).to_numpy()
-    met = factor.table.astype(bool)
+    is_met = factor.table.astype(bool)
     if not factor.scope:
-        return lambda keys: np.full(len(keys), bool(met))
-    return lambda keys: met[tuple(domain.codes(keys, name) for name in factor.scope)]
+        return lambda keys: np.full(len(keys), bool(is_met))
+    return lambda keys: is_met[tuple(domain.codes(keys, name) for name in factor.scope)]
 
 
 def tabulate(node: Node, domain: ViewDomain) -> Factor:
-    """Return a predicate as a 0/1 table over its columns' codes."""
+    """Return a predicate as a table of zeros and ones over the combinations of its columns' codes. Raises :class:`TooLarge` if there are too many."""
     names = scope(node)
     shape = tuple(domain[name].size for name in names)
     cells = math.prod(shape)
@@ -158,8 +158,8 @@ def tabulate(node: Node, domain: ViewDomain) -> Factor:
         return Factor((), np.asarray(truth(node, one_row).fill_null(False).to_numpy()[0], dtype=np.int8))
     codes = np.unravel_index(np.arange(cells), shape)
     frame = pl.DataFrame([domain[name].decode(code) for name, code in zip(names, codes, strict=True)])
-    met = truth(node, frame).fill_null(False).to_numpy()
-    return Factor(names, met.reshape(shape).astype(np.int8))
+    is_met = truth(node, frame).fill_null(False).to_numpy()
+    return Factor(names, is_met.reshape(shape).astype(np.int8))
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class _Counter:
         return self.count_any(list(disjunction.parts), [part for part in flat if part is not disjunction])
 
     def count_any(self, disjuncts: Sequence[Part], others: Sequence[Part]) -> Any:
-        """Count ``others and (any of disjuncts)``.
+        """Return the number of tuples that meet all of ``others`` and any of ``disjuncts``.
 
         Disjuncts that fit into tables are combined by one complement: all minus none of them. The others are counted by
         inclusion-exclusion over non-empty subsets, or as disjoint terms if there are many.
@@ -198,7 +198,9 @@ class _Counter:
         return [self.factor(part) if self.is_narrow(part) else part for part in _conjuncts([disjunct])]
 
     def _alternating(self, disjuncts: Sequence[Sequence[Part]], conditions: Sequence[Part]) -> Any:
-        """Count by inclusion-exclusion over non-empty subsets; contradictory subsets count zero and are skipped."""
+        """Return the number of tuples that meet all ``conditions`` and any of ``disjuncts`` (each a list of parts), by
+        inclusion-exclusion over non-empty subsets; contradictory subsets count zero and are skipped.
+        """
         total: Any = 0
         for index, chosen in enumerate(disjuncts):
             restricted = [*conditions, *chosen]
@@ -207,7 +209,11 @@ class _Counter:
         return total
 
     def _disjoint(self, disjuncts: Sequence[Sequence[Part]], conditions: Sequence[Part], budget: list[int]) -> Any:
-        """Count as disjoint terms: the first disjunct, then the others restricted to its complement, split by its first failing part."""
+        """Return the number of tuples that meet all ``conditions`` and any of ``disjuncts``, as a sum of disjoint terms: the
+        first disjunct, then the others restricted to its complement, split by its first failing part.
+
+        ``budget`` has the number of terms that are left, shared by all calls. Raises :class:`TooLarge` beyond it.
+        """
         if not disjuncts:
             return 0
         budget[0] -= 1
@@ -236,12 +242,12 @@ class _Counter:
 
 def _is_empty(parts: Sequence[Part]) -> bool:
     """True if tables over a single column contradict each other."""
-    left: dict[str, Any] = {}
+    table_of_column: dict[str, Any] = {}
     for part in parts:
         if isinstance(part, Factor) and len(part.scope) == 1:
             name = part.scope[0]
-            left[name] = left[name] * part.table if name in left else part.table
-    return any(not table.any() for table in left.values())
+            table_of_column[name] = table_of_column[name] * part.table if name in table_of_column else part.table
+    return any(not table.any() for table in table_of_column.values())
 
 
 def _conjuncts(parts: Sequence[Part]) -> Iterator[Part]:

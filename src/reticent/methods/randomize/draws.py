@@ -39,7 +39,7 @@ class Draws:
         return self.insecure_seed is None
 
     def raw(self, count: int, dtype: type[np.uint32] | type[np.uint64] = np.uint64) -> NDArray[np.unsignedinteger]:
-        """Uniform machine words."""
+        """Return ``count`` uniform random words of 32 or 64 bits."""
         size = np.dtype(dtype).itemsize * count
         data = secrets.token_bytes(size) if self._generator is None else self._generator.bytes(size)
         return np.frombuffer(data, dtype=dtype)
@@ -76,9 +76,9 @@ class Draws:
     def chances(self, probabilities: NDArray[np.float64], *, up: bool) -> NDArray[np.bool_]:
         """Return independent coins with these floating-point probabilities: rounded ``up`` for noise, otherwise down."""
         words = self.raw(len(probabilities))
-        towards = probabilities * (1 + _ROUNDING if up else 1 - _ROUNDING)
-        chosen: NDArray[np.bool_] = words < (towards * 2.0**_WORD).clip(0, 2.0**_WORD - 2048).astype(np.uint64)
-        return chosen | (towards >= 1)
+        rounded = probabilities * (1 + _ROUNDING if up else 1 - _ROUNDING)
+        chosen: NDArray[np.bool_] = words < (rounded * 2.0**_WORD).clip(0, 2.0**_WORD - 2048).astype(np.uint64)
+        return chosen | (rounded >= 1)
 
     def binomial(self, trials: int, probability: Fraction) -> int:
         """Sample a binomial count by inverting the distribution function with a 64-bit uniform number.
@@ -112,7 +112,10 @@ class Draws:
         return self._inverted(lambda count: float(pdtr(count, mean)), mean, mean, None) if mean > 0 else 0
 
     def _inverted(self, distribution: Callable[[int], float], mean: float, variance: float, limit: int | None) -> int:
-        """Return the smallest count whose distribution function reaches a uniform number, by bisection."""
+        """Sample a count by inversion: the smallest one at which the distribution function reaches a uniform random number.
+
+        ``mean`` and ``variance`` bound the bisection, ``limit`` is the largest possible count.
+        """
         uniform = (float(self.raw(1)[0] >> np.uint64(11)) + 0.5) / 2.0**53
         width = 40.0 * math.sqrt(variance) + 400.0
         low, high = max(-1, math.floor(mean - width)), math.ceil(mean + width)

@@ -60,23 +60,23 @@ def eliminate(factors: Sequence[Factor], space: CountedSpace, keep: Sequence[str
     """
     touched = tuple(dict.fromkeys(name for factor in factors for name in factor.scope))
     dtype = space.dtype(tuple(dict.fromkeys([*touched, *keep])))
-    left = [Factor(factor.scope, factor.table.astype(dtype)) for factor in factors]
+    remaining = [Factor(factor.scope, factor.table.astype(dtype)) for factor in factors]
     open_columns = [name for name in touched if name not in keep]
     while open_columns:
-        chosen = min(open_columns, key=lambda name: _joint_cells(name, left, space))
+        chosen = min(open_columns, key=lambda name: _joint_cells(name, remaining, space))
         open_columns.remove(chosen)
-        with_it = [factor for factor in left if chosen in factor.scope]
-        left = [factor for factor in left if chosen not in factor.scope]
-        left.append(_summed(with_it, chosen, space, dtype))
-    outside: Any = 1
+        factors_with_column = [factor for factor in remaining if chosen in factor.scope]
+        remaining = [factor for factor in remaining if chosen not in factor.scope]
+        remaining.append(_summed(factors_with_column, chosen, space, dtype))
+    multiplier: Any = 1
     for name in space.sizes:
         if name not in touched and name not in keep:
-            outside = outside * space.total(name)
+            multiplier = multiplier * space.total(name)
     if not keep:
-        return _scalar(left) * outside
-    joined = _joined(left, keep, space, dtype)
+        return _scalar(remaining) * multiplier
+    joined = _joined(remaining, keep, space, dtype)
     # Machine integers overflow silently: use them only if no count of the whole domain can overflow.
-    return (joined if space.dtype(tuple(space.sizes)) is np.int64 else joined.astype(object)) * outside
+    return (joined if space.dtype(tuple(space.sizes)) is np.int64 else joined.astype(object)) * multiplier
 
 
 def _neighbours(name: str, factors: Sequence[Factor]) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _joint_cells(name: str, factors: Sequence[Factor], space: CountedSpace) -> i
 
 
 def _summed(factors: Sequence[Factor], name: str, space: CountedSpace, dtype: Any) -> Factor:
-    """Multiply factors and sum out one column."""
+    """Return the factor without column ``name``: the product of ``factors``, which all have it, summed over its values."""
     joint = (name, *(other for other in _neighbours(name, factors) if other != name))
     if math.prod(space.sizes[other] for other in joint) > LARGEST_TABLE:
         raise TooLarge
@@ -100,7 +100,7 @@ def _summed(factors: Sequence[Factor], name: str, space: CountedSpace, dtype: An
 
 
 def _product(factors: Sequence[Factor], joint: Sequence[str]) -> NDArray[Any]:
-    """Multiply tables over a joint scope by broadcasting."""
+    """Return the product of factors as one table over the columns ``joint``, by broadcasting."""
     product: Any = None
     for factor in factors:
         order = [name for name in joint if name in factor.scope]
@@ -112,7 +112,7 @@ def _product(factors: Sequence[Factor], joint: Sequence[str]) -> NDArray[Any]:
 
 
 def _joined(factors: Sequence[Factor], keep: Sequence[str], space: CountedSpace, dtype: Any) -> NDArray[Any]:
-    """Multiply the remaining factors over the kept columns, weights included."""
+    """Return the product of the remaining factors as a table over the kept columns, weights included."""
     shape = [space.sizes[name] for name in keep]
     if math.prod(shape) > LARGEST_TABLE:
         raise TooLarge

@@ -179,7 +179,7 @@ def answer(
     largest: Fraction = Fraction(1),
     whole: bool = True,
 ) -> Estimate:
-    """Estimate a query from its strata.
+    """Return the unbiased estimate of a query with its error, from its strata: parts of the domain with rates of their own.
 
     ``n`` bounds the number of tuples in the table and ``largest`` the weight of a tuple. A count over one stratum with
     two probabilities and an exact domain count gets the exact interval; all others get Bernstein's.
@@ -253,6 +253,7 @@ def average_interval(
     tuples = min(Fraction(n), sum((stratum.total for stratum in counts), Fraction(0)))
 
     def is_too_far(average: Fraction) -> bool:
+        """True if the view excludes this average: the centred estimate exceeds its error bound."""
         largest = max(abs(lowest - average), abs(highest - average))
         centred = [stratum.centred(count, average) for stratum, count in zip(sums, counts, strict=True)]
         level = error / len(centred)

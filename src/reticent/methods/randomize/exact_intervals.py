@@ -28,8 +28,9 @@ _POISSON_ABOVE = 10**100
 
 
 def exact_interval(shown: int, possible: int, most: int, s: Number, beta: Number, error: Number) -> tuple[int, int]:
-    """Return the range of integers q in 0..most whose central 1-error region contains ``shown``.
+    """Return the range of true counts q in 0..``most`` for which ``shown`` published tuples are not too unlikely.
 
+    Of ``possible`` tuples that meet the query, the q in the table are published with probability ``s``, others with ``beta``.
     Guarantee: for every q, the interval contains q with probability at least 1-error; each tail has at most error/2. No
     plug-in estimate and no normal approximation is used, so this holds for small counts too.
     """
@@ -55,7 +56,7 @@ def _guess(shown: int, possible: int, most: int, present: Fraction, absent: Frac
 
 
 def _first(holds: Callable[[int], bool], limit: int, guess: int) -> int:
-    """Return the smallest index in 0..most from which a condition holds, or ``limit``. Searches around ``guess`` first, in growing steps."""
+    """Return the smallest index in 0..``limit`` from which on a condition holds, ``limit`` if none. Searches around ``guess`` first, in growing steps."""
     low, high, step = -1, limit, 1
     probe = min(max(guess, 0), limit - 1)
     while low < probe < high:
@@ -81,7 +82,7 @@ def _tail(
     present: Fraction,
     absent: Fraction,
 ) -> float:
-    """Return a tail probability of Bin(q, present) + Bin(possible - q, absent) at ``shown``."""
+    """Return a tail probability at ``shown`` of the number of published tuples, Bin(q, present) + Bin(possible - q, absent)."""
     hits, chances = _likely(q, float(present))
     return float(chances @ tail(shown - hits, possible - q, absent))
 
@@ -98,7 +99,7 @@ def _likely(q: int, s: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def _at_most(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArray[np.float64]:
-    """Pr[ Bin(trials, chance) <= counts ]."""
+    """Return Pr[ Bin(trials, chance) <= counts ], elementwise."""
     from scipy.special import betaincc, pdtr
 
     clipped = counts.clip(0).astype(float)
@@ -112,7 +113,7 @@ def _at_most(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArra
 
 
 def _at_least(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArray[np.float64]:
-    """Pr[ Bin(trials, chance) >= counts ], not computed as a difference, so that small values stay accurate."""
+    """Return Pr[ Bin(trials, chance) >= counts ], elementwise; not computed as a difference, so that small values stay accurate."""
     from scipy.special import betainc, pdtrc
 
     clipped = counts.clip(1).astype(float)

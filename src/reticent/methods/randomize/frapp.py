@@ -211,8 +211,8 @@ class Perturbed:
 
         The variance of a record is convex in its weight, so it is largest at an extreme weight.
         """
-        widest = self.rows * max(self.spread(weight, weight**2, 1) for weight in (self.low, self.high))
-        return bernstein_from(float(widest), float(self.plan.gain), error, float(self.high - self.low))
+        largest_spread = self.rows * max(self.spread(weight, weight**2, 1) for weight in (self.low, self.high))
+        return bernstein_from(float(largest_spread), float(self.plan.gain), error, float(self.high - self.low))
 
     def centred(self, count: Perturbed, centre: Fraction) -> Perturbed:
         """Return the query with every weight w replaced by w - ``centre``; ``count`` is the count under the same condition."""
@@ -228,8 +228,8 @@ class Perturbed:
     def spread(self, true: Fraction, squares: Fraction, rows: int) -> Fraction:
         """Return the variance of the published weight of some records, from their total weight and squared weight."""
         gain, noise = self.plan.gain, self.plan.replaced * self.total
-        fixed = rows * (self.plan.replaced * self.total_squares - noise**2)
-        return gain * (1 - gain) * squares - 2 * gain * noise * true + fixed
+        constant_part = rows * (self.plan.replaced * self.total_squares - noise**2)
+        return gain * (1 - gain) * squares - 2 * gain * noise * true + constant_part
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ class DrawnValues:
         return stored
 
     def _write(self, draws: pl.DataFrame) -> None:
+        """Replace the file of samples atomically."""
         written = io.BytesIO()
         # Sorted, so that the order does not reveal when a person was added.
         draws.sort("person", "value").write_parquet(written)

@@ -121,6 +121,7 @@ def _check_plain(view: View) -> None:
 
 
 def _normalized(weights: Sequence[Fraction]) -> list[Fraction]:
+    """Return weights divided by their sum. Raises if all are 0."""
     total = sum(weights)
     if total == 0:
         raise DataError("The view has probability 0 under these beliefs, so no posterior exists.")
@@ -188,7 +189,7 @@ class ArbitraryAdversary:
         chances = [exact(chance, "probability of a table", low=0, high=1) for _, chance in self.worlds]
         if sum(chances) != 1:
             raise PolicyError(f"The probabilities of the tables must add up to 1, but they add up to {sum(chances)}.")
-        named = self.domain or {each for table, _ in self.worlds for each in table}
+        named = self.domain or {tuple_in_table for table, _ in self.worlds for tuple_in_table in table}
         object.__setattr__(self, "domain", tuple(named))
         _check_bounded(self.d, self.priors())
 

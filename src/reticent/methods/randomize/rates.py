@@ -73,23 +73,35 @@ class Rates:
         return Ratios(max(linked.highest, independent.highest), independent.lowest)
 
     def _independent(self) -> Ratios:
-        """Return the extremes view by view, over all patterns and histories: a tuple is in an earlier view or not, a member or not."""
+        """Return the extreme likelihood ratios against independent adversaries, over all patterns of views that include a
+        tuple and all histories of its membership in the table.
+
+        Computed from the last view backwards; the keys tell whether an earlier view has included the tuple.
+        """
         one = Fraction(1)
         highest = {True: one, False: one}
         lowest = {True: one, False: one}
         for index in range(self.views, 0, -1):
             noise = self.noise(index)
-            new, old = self.s / noise, self.s / self.carry if self.carry else one
-            lost, dropped = (1 - self.s) / (1 - noise), (1 - self.s) / (1 - self.carry)
+            newly_included, still_included = self.s / noise, self.s / self.carry if self.carry else one
+            newly_missing, no_longer_included = (1 - self.s) / (1 - noise), (1 - self.s) / (1 - self.carry)
             # A step without membership has ratio 1 in any case; a frozen table has no such step.
-            absent = [] if self.frozen else [one]
+            without_membership = [] if self.frozen else [one]
             highest = {
-                True: max(old, dropped, *absent) * highest[True],
-                False: max(new * highest[True], lost * highest[False], *(r * max(highest.values()) for r in absent)),
+                True: max(still_included, no_longer_included, *without_membership) * highest[True],
+                False: max(
+                    newly_included * highest[True],
+                    newly_missing * highest[False],
+                    *(ratio * max(highest.values()) for ratio in without_membership),
+                ),
             }
             lowest = {
-                True: min(old, dropped, *absent) * lowest[True],
-                False: min(new * lowest[True], lost * lowest[False], *(r * min(lowest.values()) for r in absent)),
+                True: min(still_included, no_longer_included, *without_membership) * lowest[True],
+                False: min(
+                    newly_included * lowest[True],
+                    newly_missing * lowest[False],
+                    *(ratio * min(lowest.values()) for ratio in without_membership),
+                ),
             }
         return Ratios(highest[False], lowest[False], self.views > 1 and not self.frozen)
 
@@ -145,15 +157,15 @@ def rates_for(
             "The preset 'paper' is for one view: with several, the published noise level breaks the guarantee. Use 'tight'."
         )
     s = _kept(d, gamma, preset, adversary, floor, views)
-    x = 1 / highest_allowed(d, gamma)
-    allowed_ratio = _root_above(x, 2) if counted else x
+    least_ratio = 1 / highest_allowed(d, gamma)
+    allowed_ratio = _root_above(least_ratio, 2) if counted else least_ratio
     if preset == "paper":
         beta = {"independent": d / gamma, "exclusive": 2 * allowed_ratio, "both": max(d / gamma, 2 * allowed_ratio)}[
             adversary
         ]
         return Rates(s - beta, beta)
     carry = _up(s * _exponential_above(Fraction(-1, views))) if views > 1 else Fraction(0)
-    beta = s * x if views == 1 else _up(s * x * (s / carry) ** (views - 1))
+    beta = s * least_ratio if views == 1 else _up(s * least_ratio * (s / carry) ** (views - 1))
     if adversary in ("exclusive", "both"):
         odds = allowed_ratio * s / (1 - s)
         beta = max(beta if adversary == "both" else Fraction(0), odds / (1 + odds))
@@ -193,7 +205,7 @@ def _exponential_above(power: Fraction) -> Fraction:
 
 
 def _root_above(value: Fraction, degree: int) -> Fraction:
-    """The smallest multiple of 2^-64 whose power is at least ``value``."""
+    """Return the smallest multiple of 2^-64 whose ``degree``-th power is at least ``value``, which is at most 1."""
     low, high = 0, _GRID
     while high - low > 1:
         middle = (low + high) // 2

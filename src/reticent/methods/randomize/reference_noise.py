@@ -137,17 +137,19 @@ class NoiseSource:
 
     def draw(self, count: int, draws: Draws) -> Keys:
         """Sample independent tuples of the source."""
-        uniform = draws.coins(self.uniform, count)
-        codes = {name: self._draw_column(name, uniform, draws) for name in self.domain.names}
+        is_uniform = draws.coins(self.uniform, count)
+        codes = {name: self._draw_column(name, is_uniform, draws) for name in self.domain.names}
         return self.domain.from_codes(codes)
 
-    def _draw_column(self, name: str, uniform: NDArray[np.bool_], draws: Draws) -> NDArray[np.int64]:
-        """Return sampled codes of a column: by its weights, or uniformly where ``uniform``"""
-        codes = draws.below(self.domain[name].size, len(uniform))
+    def _draw_column(self, name: str, is_uniform: NDArray[np.bool_], draws: Draws) -> NDArray[np.int64]:
+        """Return sampled codes of a column: by its weights, or uniformly where ``is_uniform`` is set."""
+        codes = draws.below(self.domain[name].size, len(is_uniform))
         if name in self.weights:
-            edges = np.cumsum(np.array(self.weights[name], dtype=np.int64))
-            weighted = np.searchsorted(edges, draws.below(int(edges[-1]), len(uniform)), side="right")
-            codes = np.where(uniform, codes, weighted)
+            cumulated_weights = np.cumsum(np.array(self.weights[name], dtype=np.int64))
+            weighted = np.searchsorted(
+                cumulated_weights, draws.below(int(cumulated_weights[-1]), len(is_uniform)), side="right"
+            )
+            codes = np.where(is_uniform, codes, weighted)
         return codes
 
     def as_json(self) -> dict[str, Any]:

@@ -57,14 +57,19 @@ def _inside(domain: ViewDomain, listed: ListedKeys, low: int, high: int) -> List
 
 
 def _slab(domain: ViewDomain, low: int, high: int, listed: Sequence[ListedKeys], other: Fraction, draws: Draws) -> Keys:
+    """Return the sampled keys of a slab, sorted: of the ``listed`` sets, and of all other tuples with probability ``other``."""
     included = [group.keys[draws.coins(group.probability, len(group.keys))] for group in listed]
     listed_keys = in_order(np.concatenate([group.keys for group in listed])) if listed else np.empty(0, domain.key_type)
-    other_keys = _others(domain, low, high, listed_keys, other, draws)
+    other_keys = _sampled_unlisted(domain, low, high, listed_keys, other, draws)
     return in_order(np.concatenate([*included, other_keys])) if any(map(len, included)) else other_keys
 
 
-def _others(domain: ViewDomain, low: int, high: int, listed_keys: Keys, chance: Fraction, draws: Draws) -> Keys:
-    """Return the included tuples of a slab that are not ``listed_keys``."""
+def _sampled_unlisted(
+    domain: ViewDomain, low: int, high: int, listed_keys: Keys, chance: Fraction, draws: Draws
+) -> Keys:
+    """Return the sampled tuples of a slab (first words ``low`` to ``high``): every tuple that is not in ``listed_keys`` with
+    the probability ``chance``.
+    """
     cells = (high - low) * math.prod(domain.radices[1:])
     single = len(domain.radices) == 1
     if single and (cells <= _WALKED_CELLS or chance > _WALKED_ABOVE):

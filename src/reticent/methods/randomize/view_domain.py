@@ -123,20 +123,20 @@ class Attribute:
 
     def _converted(self, series: pl.Series) -> tuple[pl.Series, NDArray[np.bool_]]:
         """Cast values to the domain's type, and mask the rows whose value was changed by the cast."""
-        days = self.kind.is_temporal
+        is_temporal = self.kind.is_temporal
         plain = series.fill_nan(None) if series.dtype.is_float() else series
         if isinstance(plain.dtype, pl.Datetime):
             plain = plain.dt.replace_time_zone(None)
         try:
-            if plain.dtype.is_nested() or (days and not (plain.dtype.is_temporal() or plain.dtype == pl.Null)):
+            if plain.dtype.is_nested() or (is_temporal and not (plain.dtype.is_temporal() or plain.dtype == pl.Null)):
                 raise pl.exceptions.InvalidOperationError
             domain_type = self.listed.dtype
             converted = self.kind.column(plain)
             if plain.dtype.is_integer() and domain_type.is_integer():
                 converted = plain.cast(domain_type, strict=False)
             # Text is parsed; numbers, dates and booleans must survive the round trip.
-            is_read = plain.dtype in (pl.String, pl.Null, pl.Categorical, pl.Enum) or domain_type == pl.String
-            round_trip = plain if is_read else converted.cast(plain.dtype, strict=False)
+            is_parsed = plain.dtype in (pl.String, pl.Null, pl.Categorical, pl.Enum) or domain_type == pl.String
+            round_trip = plain if is_parsed else converted.cast(plain.dtype, strict=False)
         except pl.exceptions.PolarsError:
             raise DataError(
                 f"Column {self.name!r} has type {series.dtype}, but its domain has the type {self.kind.value}."
@@ -183,6 +183,7 @@ class ViewDomain:
         return math.prod(attribute.size for attribute in self.attributes)
 
     def __getitem__(self, name: str) -> Attribute:
+        """Return a column by its name. Raises a :class:`DataError` if there is none."""
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute
@@ -194,7 +195,9 @@ class ViewDomain:
 
     @cached_property
     def _layout(self) -> tuple[dict[str, tuple[int, int]], tuple[int, ...]]:
-        """Return for every column its word and its multiplier there, and the radix of every word; columns in order."""
+        """Return for every column the index of its word (64-bit number that encodes several columns) and its multiplier in
+        it, and for every word the number of its possible values.
+        """
         words: list[list[Attribute]] = [[]]
         for attribute in self.attributes:
             if math.prod(attribute.size for attribute in words[-1]) * attribute.size > _WORD_LIMIT:
@@ -250,7 +253,7 @@ class ViewDomain:
         return self.from_words(words)
 
     def codes(self, keys: Keys, name: str) -> Codes:
-        """Return the codes of one column."""
+        """Return the codes of one column, decoded from ``keys``."""
         word, weight = self._layout[0][name]
         values = keys if len(self.radices) == 1 else keys[f"w{word}"]
         shifted = values // weight if weight > 1 else values
@@ -355,8 +358,8 @@ def _plain(attribute: Attribute) -> Any:
     if attribute._grid is not None:
         first, step = attribute._grid
         return {"from": first, "to": first + step * (attribute.size - 1), "step": step}
-    texts = attribute.kind.is_temporal
-    values = attribute.values.cast(pl.String).to_list() if texts else attribute.values.to_list()
+    is_temporal = attribute.kind.is_temporal
+    values = attribute.values.cast(pl.String).to_list() if is_temporal else attribute.values.to_list()
     return {"type": attribute.kind.value, "values": values}
 
 

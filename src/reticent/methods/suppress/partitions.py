@@ -130,7 +130,7 @@ class SetSolver:
         return ColumnClasses(new_columns, replace(result, group=group))
 
     def _grown(self, units: Units, demand: Demand) -> PartitionResult:
-        """Enlarge classes until the parts of the definition that judge all classes together hold too."""
+        """Return a partition that satisfies the definition: classes are enlarged until the parts hold that judge all classes together."""
         parts = demand.definition.parts()
         class_parts = together_of(tuple(part for part in parts if part.local))
         whole_parts = together_of(tuple(part for part in parts if not part.local))
@@ -162,6 +162,7 @@ class SetSolver:
         all_groups, large = self.frequencies.groups().select(self._filled), enough_people(units)
 
         def passing(chosen: Ids, ids: Ids, count: int) -> Mask:
+            """Mask the groups of the ``chosen`` units, numbered by ``ids``, that have enough people and satisfy the definition."""
             passes = large(chosen, ids, count)
             to_judge = np.zeros(len(units), dtype=bool)
             in_passing = passes[ids]
@@ -179,8 +180,8 @@ class SetSolver:
 
 
 def _shown_as(units: Units, column: int, group: Ids) -> Units:
-    """Return the units with one column settled by an earlier partition: it shows the labels of its classes. Units
-    suppressed there show themselves.
+    """Return the units with a column that shows the labels of an earlier partition's classes (``group``), and can no longer be
+    generalized. Units that the partition suppressed show their own value.
     """
     ladder, codes = units.ladders[column], units.codes[column]
     is_placed = group >= 0

@@ -24,7 +24,7 @@ Passing = Callable[[Ids, Ids, int], Mask]
 
 
 def cheapest_patterns(ladders: tuple[Ladder, ...], most: int = MOST_PATTERNS) -> Iterator[tuple[int, Pattern]]:
-    """Yield patterns with the cost of a row, by increasing cost, ties by rungs."""
+    """Yield the cost of a row and its pattern, the generalization level (rung) of each column, by increasing cost."""
     start = (0,) * len(ladders)
     heap, pushed = [(0, start)], {start}
     for _ in range(most):
@@ -50,6 +50,7 @@ def enough_people(units: Units) -> Passing:
     """Return the check that groups have at least as many people as a class needs."""
 
     def passing(chosen: Ids, ids: Ids, count: int) -> Mask:
+        """Mask the groups of the ``chosen`` units, numbered by ``ids``, that have enough people."""
         large: Mask = sum_by(ids, units.people[chosen], count) >= units.least
         return large
 
@@ -66,59 +67,59 @@ class PatternGreedy:
         self._units, self._passing, self._context = units, passing, context
         self.group: Ids = np.full(len(units), -1, dtype=np.int64)
         self.count = 0
-        self._left: Ids = np.arange(len(units))
+        self._unplaced: Ids = np.arange(len(units))
 
     def run(self) -> Ids:
         """Place every unit that some pattern can place."""
-        total = len(self._left)
+        total = len(self._unplaced)
         for cost, tier in groupby(
             cheapest_patterns(self._units.ladders, affordable(self._units)),
             key=lambda priced_pattern: priced_pattern[0],
         ):
-            if not len(self._left):
+            if not len(self._unplaced):
                 break
-            self._context.step("placing rows", total - len(self._left), total, f"cost {cost}")
+            self._context.step("placing rows", total - len(self._unplaced), total, f"cost {cost}")
             self._place([pattern for _, pattern in tier])
-        if len(self._left):
+        if len(self._unplaced):
             self._climb()
         return self.group
 
     def _place(self, patterns: list[Pattern]) -> None:
-        """Apply the pattern that places the most rows, then the next best on the remaining ones, until none places any."""
+        """Form classes by the pattern that places the most rows, then by the next best for the remaining ones, until none places any."""
         heap: list[tuple[int, int, int, tuple[Ids, Mask]]] = []
         for order, pattern in enumerate(patterns):
             placed = self._placed(pattern)
-            heapq.heappush(heap, (-int(self._units.rows[self._left[placed[1]]].sum()), order, self.count, placed))
+            heapq.heappush(heap, (-int(self._units.rows[self._unplaced[placed[1]]].sum()), order, self.count, placed))
         while heap and heap[0][0] < 0:
             _, order, count_then, placed = heapq.heappop(heap)
             if count_then != self.count:
                 # Fewer units remain than when this was counted.
                 self._context.check("placing rows")
                 placed = self._placed(patterns[order])
-                rows = int(self._units.rows[self._left[placed[1]]].sum())
+                rows = int(self._units.rows[self._unplaced[placed[1]]].sum())
                 heapq.heappush(heap, (-rows, order, self.count, placed))
                 continue
             self._take(*placed)
 
     def _placed(self, pattern: Pattern) -> tuple[Ids, Mask]:
         """Return the remaining units, numbered by what they show under a pattern, and mask those in a passing group."""
-        ids, count = self._units.alike(pattern, self._left)
-        return ids, self._passing(self._left, ids, count)[ids]
+        ids, count = self._units.alike(pattern, self._unplaced)
+        return ids, self._passing(self._unplaced, ids, count)[ids]
 
     def _take(self, ids: Ids, placed: Mask) -> None:
         """Form classes of the ``placed`` units, by their ids, and remove them from those left."""
-        chosen = self._left[placed]
+        chosen = self._unplaced[placed]
         numbers = np.unique(ids[placed], return_inverse=True)[1]
         self.group[chosen] = self.count + numbers
         self.count += int(numbers.max(initial=-1)) + 1
-        self._left = self._left[~placed]
+        self._unplaced = self._unplaced[~placed]
 
     def _climb(self) -> None:
         """For many columns: suppress one more column at a time, the one that places the most rows, or else the one with the most remaining values."""
         ladders = self._units.ladders
         pattern = (0,) * len(ladders)
-        while len(self._left):
-            self._context.step("placing rows", len(self._units) - len(self._left), len(self._units), "many columns")
+        while len(self._unplaced):
+            self._context.step("placing rows", len(self._units) - len(self._unplaced), len(self._units), "many columns")
             higher = [
                 (*pattern[:column], ladder.top, *pattern[column + 1 :])
                 for column, ladder in enumerate(ladders)
@@ -127,9 +128,9 @@ class PatternGreedy:
             if not higher:
                 return
             placements = [self._placed(candidate) for candidate in higher]
-            rows = [int(self._units.rows[self._left[placed]].sum()) for _, placed in placements]
-            fewest = [-int(ids.max(initial=0)) for ids, _ in placements]
-            best = max(range(len(higher)), key=lambda index: (rows[index], fewest[index]))
+            rows = [int(self._units.rows[self._unplaced[placed]].sum()) for _, placed in placements]
+            negative_group_counts = [-int(ids.max(initial=0)) for ids, _ in placements]
+            best = max(range(len(higher)), key=lambda index: (rows[index], negative_group_counts[index]))
             pattern = higher[best]
             if rows[best]:
                 self._take(*placements[best])
@@ -144,10 +145,10 @@ def least_prices(units: Units, context: Context) -> tuple[NDArray[np.int64], boo
     examined patterns do not suffice get the cost of the last of these.
     """
     price: Ids = np.full(len(units), -1, dtype=np.int64)
-    everybody, cost = np.arange(len(units)), 0
+    all_units, cost = np.arange(len(units)), 0
     for cost, pattern in cheapest_patterns(units.ladders, affordable(units)):
         context.check("bounding the cost")
-        ids, count = units.alike(pattern, everybody)
+        ids, count = units.alike(pattern, all_units)
         large = sum_by(ids, units.people, count) >= units.least
         price[(price < 0) & large[ids]] = cost
         if (price >= 0).all():

@@ -55,14 +55,14 @@ def solve_by_size(units: Units, algorithm: Algorithm, context: Context) -> Parti
             results.append(_in_parts(units, by_factor, _factor_factor, _PART_FACTOR, context))
     if algorithm in ("auto", "patterns"):
         results.append(PartitionResult(settled(units, _by_points(units, context), passing, context)))
-    best = min(results, key=lambda way: units.cost(way.group))
-    with_factor = [way for way in results if way.factor is not None]
+    best = min(results, key=lambda result: units.cost(result.group))
+    with_factor = [result for result in results if result.factor is not None]
     group = best.group
     if (group >= 0).all():
         group = improved(units, group, context)
     if not with_factor:
         return PartitionResult(group)
-    strongest = min(with_factor, key=lambda way: (way.parts, way.factor))
+    strongest = min(with_factor, key=lambda result: (result.parts, result.factor))
     return PartitionResult(group, strongest.factor, strongest.parts)
 
 

@@ -59,7 +59,7 @@ class _Wildcards:
         return int(self._starred @ self._rows)
 
     def _set(self, pattern: Pattern, chosen: Ids, stars: int) -> None:
-        """Assign units to a pattern with so many stars."""
+        """Suppress the pattern's columns of the ``chosen`` points; ``stars`` is the number of these columns."""
         if len(chosen):
             plain = (0,) * len(self._tops)
             self._stars[plain] = np.setdiff1d(self._stars[plain], chosen, assume_unique=True)
