@@ -42,6 +42,7 @@ class NoisyCountsFormat(MechanismFormat):
         return f"{definition} does not bound the privacy loss of noise, the only guarantee of noisy counts."
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        """Return the manifest's columns: those of the cells, and the noisy count."""
         return tuple(
             ManifestColumn(name, _COUNT if name == NOISY_COUNT else _CELL, ValueType.published(dtype))
             for name, dtype in rows["cells"].schema.items()
@@ -79,6 +80,7 @@ class NoisyCountsFormat(MechanismFormat):
         is_shown = (frame[NOISY_COUNT] >= 1).to_numpy()
 
         def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
+            """Mask the records that are in a cell with a noisy count of at least 1."""
             answer: NDArray[np.bool_] = is_shown[details_read.domain.pack(details_read.domain.frame_columns(people))]
             return answer
 

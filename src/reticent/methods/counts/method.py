@@ -221,6 +221,7 @@ class JointCounts(_CountsMethod):
         return PrivacyCost("joint noise", {"replace": LossBound(*definition.amounts)}, table.unit)
 
     def noise(self, table: Table, definition: NoisyCounts) -> NoiseLaw:
+        """Return the distribution of the noise in each published count."""
         parties = len(self._owners(table).unique())
         return plan(
             *definition.amounts, parties, self._faults(parties), "histogram", self.law, level=self.level
@@ -296,8 +297,8 @@ def joint_cells(
     """Return the joint result as cells: the distribution of all coins, and of those unknown to malicious parties.
     ``clients`` share rows but no coins.
     """
-    dealing = set(outcome.included) - set(clients)
-    run = JointRun(plan.parties, max(1, plan.faults), plan.level, rounds, plan.parties - len(dealing))
+    noise_parties = set(outcome.included) - set(clients)
+    run = JointRun(plan.parties, max(1, plan.faults), plan.level, rounds, plan.parties - len(noise_parties))
     law = hidden = plan.published_law
     if plan.law == "binomial":
         law, hidden = BinomialLaw(outcome.coins), BinomialLaw((plan.parties - run.faults) * plan.quota)
@@ -360,6 +361,7 @@ def _rounds(answer: JointAnswer) -> int:
 
 
 def _declared(domain: Any, name: str) -> ViewDomain:
+    """Return a declared domain. Raises for an invalid one, naming the method."""
     try:
         return ViewDomain.of(domain)
     except PolicyError as problem:

@@ -49,18 +49,18 @@ class _Level:
     def chosen(self, is_chosen: NDArray[np.bool_]) -> _Level:
         """Select some of the boxes, with their rows."""
         numbers = np.cumsum(is_chosen) - 1
-        inside = is_chosen[self.box_of]
+        is_kept_row = is_chosen[self.box_of]
         return _Level(
             self.lows[is_chosen],
             self.highs[is_chosen],
             self.last[is_chosen],
             self.path[is_chosen],
-            self.rows[inside],
-            numbers[self.box_of[inside]],
+            self.rows[is_kept_row],
+            numbers[self.box_of[is_kept_row]],
         )
 
     def cut(self, cells: Cells) -> _Level:
-        """Return both halves of every box."""
+        """Return both halves of every box, split at the middle of the next axis on which it has several cells; ``cells`` are those of all rows."""
         count, axes = self.lows.shape
         axis_order = (np.arange(axes)[None, :] + self.last[:, None] + 1) % axes
         is_splittable = np.take_along_axis(self.highs - self.lows, axis_order, axis=1) > 1
@@ -70,16 +70,19 @@ class _Level:
         lows, highs = np.repeat(self.lows, 2, axis=0), np.repeat(self.highs, 2, axis=0)
         highs[2 * box_numbers, axis] = middles
         lows[2 * box_numbers + 1, axis] = middles
-        upper = cells[self.rows, axis[self.box_of]] >= middles[self.box_of]
+        is_upper = cells[self.rows, axis[self.box_of]] >= middles[self.box_of]
         path = np.column_stack([2 * self.path, 2 * self.path + 1]).ravel()
-        return _Level(lows, highs, np.repeat(axis, 2), path, self.rows, 2 * self.box_of + upper)
+        return _Level(lows, highs, np.repeat(axis, 2), path, self.rows, 2 * self.box_of + is_upper)
 
 
 def halve(sizes: Sequence[int], depth: int, cells: Cells, goes_on: GoesOn) -> Bisection:
-    """Halve the whole grid up to ``depth`` times, wherever ``goes_on`` allows it and a box has more than one cell."""
+    """Return the boxes from halving the whole grid up to ``depth`` times, and the box of each row (of ``cells``).
+
+    ``goes_on(lows, highs, rows)`` masks the boxes to halve further, among those with more than one cell.
+    """
     rows = np.arange(len(cells))
-    full, zero = np.array([sizes], dtype=np.int64), np.zeros(1, dtype=np.int64)
-    level = _Level(np.zeros_like(full), full, zero + len(sizes) - 1, zero, rows, np.zeros(len(cells), dtype=np.int64))
+    full, zeros = np.array([sizes], dtype=np.int64), np.zeros(1, dtype=np.int64)
+    level = _Level(np.zeros_like(full), full, zeros + len(sizes) - 1, zeros, rows, np.zeros(len(cells), dtype=np.int64))
     finished: list[tuple[_Level, int]] = []
     for number in range(depth):
         has_several_cells: NDArray[np.bool_] = np.any(level.highs - level.lows > 1, axis=1)

@@ -113,16 +113,16 @@ def least_cell(sample: Fraction, epsilon: Fraction, delta: Fraction) -> int | No
     """
     if not SamplePlan(MOST_LEAST, sample).keeps_added_row(epsilon, delta):
         return None
-    failing, enough = 0, 1
-    while not SamplePlan(enough, sample).keeps_added_row(epsilon, delta):
-        failing, enough = enough, min(2 * enough, MOST_LEAST)
-    while enough - failing > 1:
-        between = (failing + enough) // 2
-        if SamplePlan(between, sample).keeps_added_row(epsilon, delta):
-            enough = between
+    failing, sufficient = 0, 1
+    while not SamplePlan(sufficient, sample).keeps_added_row(epsilon, delta):
+        failing, sufficient = sufficient, min(2 * sufficient, MOST_LEAST)
+    while sufficient - failing > 1:
+        middle = (failing + sufficient) // 2
+        if SamplePlan(middle, sample).keeps_added_row(epsilon, delta):
+            sufficient = middle
         else:
-            failing = between
-    return enough
+            failing = middle
+    return sufficient
 
 
 @dataclass(frozen=True)
@@ -154,10 +154,13 @@ class _SampleLoss:
         return self.bound()
 
     def bound(self) -> AddedRowLoss:
-        """Return max over n >= ceil(k/gamma - 1) of Pr[X_n > gamma n]; only the largest n before a further row is needed matters."""
+        """Return max over n >= ceil(k/gamma - 1) of Pr[X_n > gamma n], for X_n ~ Bin(n, beta): of the sizes n for which the
+        same number of kept rows exceeds gamma n only the largest matters.
+        """
         gamma = self.gamma
 
         def size(kept: int) -> int:
+            """Return the largest n for which ``kept`` rows are more than gamma n."""
             return math.ceil(kept / gamma) - 1
 
         if self.least / gamma > _LARGEST_CELL:
@@ -169,7 +172,10 @@ class _SampleLoss:
         return AddedRowLoss(min(Fraction(1), self._beyond(size(self.least))), "tail")
 
     def _largest(self, start: int, value: Callable[[int], Fraction], size: Callable[[int], int]) -> Fraction | None:
-        """Return the largest value from ``start`` on, until no larger cell can reach it; None if that takes too long."""
+        """Return the largest ``value(number)`` for ``number`` from ``start`` on; None if it is not certain after many.
+
+        It is certain once the tail bound of the cell size ``size(number)``, and so of all larger ones, is not above it.
+        """
         best = Fraction(0)
         for number in range(start, start + _MOST_SIZES):
             best = max(best, value(number))
@@ -215,13 +221,17 @@ class _SampleLoss:
         return int(-(-chance // d**size) if up else chance // d**size)
 
     def _tail(self, size: int, first: int, up: bool = True) -> Fraction:
-        """Return Pr[X_size >= first], rounded: each term from the previous one; the remainder beyond the last is less than that one."""
-        b, c = self.beta.numerator, self.beta.denominator - self.beta.numerator
-        chance, scale, total = self._units(size, first, up), self._scale(size), 0
+        """Return Pr[X_size >= first], rounded up or down: each term follows from the previous one, and once terms halve, those
+        beyond the last add up to less than it.
+        """
+        success_units, failure_units = self.beta.numerator, self.beta.denominator - self.beta.numerator
+        term, scale, total = self._units(size, first, up), self._scale(size), 0
         for kept in range(first, size + 1):
-            total += chance
-            top, bottom = (size - kept) * b, (kept + 1) * c
-            if chance <= 1 and 2 * top < bottom and scale == 1 << self.bits:
+            total += term
+            ratio_numerator, ratio_denominator = (size - kept) * success_units, (kept + 1) * failure_units
+            if term <= 1 and 2 * ratio_numerator < ratio_denominator and scale == 1 << self.bits:
                 return Fraction(total + up, scale)
-            chance = -(-chance * top // bottom) if up else chance * top // bottom
+            term = (
+                -(-term * ratio_numerator // ratio_denominator) if up else term * ratio_numerator // ratio_denominator
+            )
         return Fraction(total, scale)

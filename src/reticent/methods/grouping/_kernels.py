@@ -14,13 +14,16 @@ from reticent.base.compiled import compiled
 
 
 @compiled
-def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found: Any) -> None:
-    """For every group ``g`` marked ``fresh``, fill ``found[j, :, g]`` with the number of distinct ranks in column ``j``, the lowest and the highest (ignoring the rank ``nulls[j]``), and whether ``nulls[j]`` occurs."""
+def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, is_changed: Any, extents_of: Any) -> None:
+    """For every group ``g`` marked in ``is_changed``, fill ``extents_of[j, :, g]`` with the number of distinct ranks of its units in column ``j``, the lowest and the highest (ignoring the rank ``nulls[j]``), and whether ``nulls[j]`` occurs.
+
+    Group ``g`` has the units ``starts[g]:starts[g + 1]``; ``leaves[j]`` is the number of possible ranks.
+    """
     last_group = np.full(np.max(leaves), -1, dtype=np.int64)
     for j in range(len(leaves)):
         last_group[:] = -1
         for group in range(len(starts) - 1):
-            if fresh[group]:
+            if is_changed[group]:
                 count, low, high, missing = 0, len(last_group), -1, 0
                 for unit in range(starts[group], starts[group + 1]):
                     rank = int(ranks[j, unit])
@@ -31,32 +34,32 @@ def extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, fresh: Any, found:
                             missing = 1
                         else:
                             low, high = min(low, rank), max(high, rank)
-                found[j, 0, group], found[j, 1, group] = count, low
-                found[j, 2, group], found[j, 3, group] = high, missing
+                extents_of[j, 0, group], extents_of[j, 1, group] = count, low
+                extents_of[j, 2, group], extents_of[j, 3, group] = high, missing
 
 
 @compiled
-def half_extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, right: Any, found: Any) -> None:
-    """Fill ``found[j, :, 2 * g]`` and ``found[j, :, 2 * g + 1]`` as :func:`extents` does, for the left and the ``right`` half of group ``g``."""
+def half_extents(starts: Any, ranks: Any, leaves: Any, nulls: Any, right: Any, extents_of: Any) -> None:
+    """For the left and the ``right`` half of every group ``g``, fill ``extents_of[j, :, 2 * g]`` and ``extents_of[j, :, 2 * g + 1]`` with the number of distinct ranks in column ``j``, the lowest and the highest (ignoring ``nulls[j]``), and whether ``nulls[j]`` occurs."""
     last_group = np.full((2, np.max(leaves)), -1, dtype=np.int64)
     for j in range(len(leaves)):
         last_group[:] = -1
         for group in range(len(starts) - 1):
             for side in range(2):
                 half = 2 * group + side
-                found[j, 0, half], found[j, 1, half] = 0, last_group.shape[1]
-                found[j, 2, half], found[j, 3, half] = -1, 0
+                extents_of[j, 0, half], extents_of[j, 1, half] = 0, last_group.shape[1]
+                extents_of[j, 2, half], extents_of[j, 3, half] = -1, 0
             for unit in range(starts[group], starts[group + 1]):
                 rank, side = int(ranks[j, unit]), int(right[unit])
                 if last_group[side, rank] != group:
                     last_group[side, rank] = group
                     half = 2 * group + side
-                    found[j, 0, half] += 1
+                    extents_of[j, 0, half] += 1
                     if rank == nulls[j]:
-                        found[j, 3, half] = 1
+                        extents_of[j, 3, half] = 1
                     else:
-                        found[j, 1, half] = min(found[j, 1, half], rank)
-                        found[j, 2, half] = max(found[j, 2, half], rank)
+                        extents_of[j, 1, half] = min(extents_of[j, 1, half], rank)
+                        extents_of[j, 2, half] = max(extents_of[j, 2, half], rank)
 
 
 @compiled
@@ -94,7 +97,7 @@ def cuts(
     """
     rows_of_rank, is_present = np.zeros(np.max(leaves), dtype=np.int64), np.zeros(np.max(leaves), dtype=np.bool_)
     values = np.empty(np.max(leaves), dtype=np.int64)
-    tall = barriers.shape[1] > 0
+    has_levels = barriers.shape[1] > 0
     for group in range(len(starts) - 1):
         j, first, last = column[group], starts[group], starts[group + 1]
         count = tallied(ranks[j], sizes, first, last, rows_of_rank, is_present, values)
@@ -104,7 +107,7 @@ def cuts(
             left_rows += rows_of_rank[values[index]]
             if left_rows >= least and total - left_rows >= least:
                 barrier = 0
-                if tall:
+                if has_levels:
                     for rank in range(values[index], values[index + 1]):
                         barrier = max(barrier, barriers[j, rank])
                 distance = abs(2 * left_rows - total)

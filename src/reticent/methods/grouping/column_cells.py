@@ -225,7 +225,7 @@ class CutOrder:
         return replace(cells, labels=_distinct(labels))
 
     def sets(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
-        """Cells labelled with the exact set of values."""
+        """Cells labelled with the exact set of values: set ``s`` has the ranks ``places[offsets[s]:offsets[s + 1]]``, and group ``g`` the set ``of_group[g]``."""
         lengths = np.diff(offsets)
         owners = np.repeat(np.arange(len(lengths)), lengths)
         listed = pl.DataFrame({"cell": owners, "text": pl.Series(self.texts, dtype=pl.String).gather(places)})
@@ -245,7 +245,10 @@ class CutOrder:
         return LeafSets(self.leaf_at, starts, stops, owners, count, np.arange(count))
 
     def ranges(self, places: Ids, offsets: Ids, of_group: Ids) -> ColumnCells:
-        """Cells labelled with the range from the lowest to the highest value, plus the missing value if it occurs; a single value (with or without a missing one) remains a set."""
+        """Cells labelled with the range from the lowest to the highest value, plus the missing value if it occurs; a single value (with or without a missing one) remains a set.
+
+        Set ``s`` has the ranks ``places[offsets[s]:offsets[s + 1]]``, and group ``g`` the set ``of_group[g]``.
+        """
         not_missing = np.flatnonzero(places != self.null_place)
         first, last = np.searchsorted(not_missing, offsets[:-1]), np.searchsorted(not_missing, offsets[1:]) - 1
         is_single = last <= first
@@ -255,21 +258,21 @@ class CutOrder:
         ends, spans = np.unique(np.stack([lowest, highest, missing], axis=1), axis=0, return_inverse=True)
         sets = self.sets(places[np.repeat(is_single, lengths)], starts_of(lengths[is_single]), of_group)
         labels, meanings = [], []
-        for start, stop, miss in ends.tolist():
+        for start, stop, has_missing in ends.tolist():
             (low, low_text), (high, high_text) = self._end(start, upper=False), self._end(stop, upper=True)
             between = Interval(low, high, "both")
-            labels.append(f"[{low_text}, {high_text}]{OR_MISSING if miss else ''}")
-            meanings.append(OrMissing(between) if miss else between)
+            labels.append(f"[{low_text}, {high_text}]{OR_MISSING if has_missing else ''}")
+            meanings.append(OrMissing(between) if has_missing else between)
         cell_of_set = np.empty(len(lengths), dtype=np.int64)
         cell_of_set[is_single] = np.arange(len(sets.labels))
         cell_of_set[~is_single] = len(sets.labels) + spans.ravel()
 
-        single, range_cells = sets.leaves, len(sets.labels) + np.arange(len(ends))
+        single_sets, range_cells = sets.leaves, len(sets.labels) + np.arange(len(ends))
         nulls = range_cells[ends[:, 2] > 0]
         leaves = self._runs(
-            np.concatenate([single.starts, ends[:, 0], np.full(len(nulls), self.null_place)]),
-            np.concatenate([single.stops, ends[:, 1] + 1, np.full(len(nulls), self.null_place + 1)]),
-            np.concatenate([single.owners, range_cells, nulls]),
+            np.concatenate([single_sets.starts, ends[:, 0], np.full(len(nulls), self.null_place)]),
+            np.concatenate([single_sets.stops, ends[:, 1] + 1, np.full(len(nulls), self.null_place + 1)]),
+            np.concatenate([single_sets.owners, range_cells, nulls]),
             len(sets.labels) + len(ends),
         )
         return ColumnCells(
@@ -292,8 +295,8 @@ def _nodes(hierarchy: BoundHierarchy, codes: Codes, group: Ids, count: int) -> C
         high = np.full(count, -1)
         np.minimum.at(low, group, parts)
         np.maximum.at(high, group, parts)
-        single = low == high
-        level_of[single], part_of[single] = number, low[single]
+        has_one_node = low == high
+        level_of[has_one_node], part_of[has_one_node] = number, low[has_one_node]
     nodes, of_group = np.unique(np.stack([level_of, part_of], axis=1), axis=0, return_inverse=True)
     labels: list[str] = []
     meanings: list[Meaning] = []
@@ -380,12 +383,14 @@ def most_fitting(codes: Sequence[Codes], owners: Owners, columns: Sequence[Colum
 
 def _fitting(codes: Sequence[Codes], columns: Sequence[ColumnCells]) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
     """Yield blocks of groups, each with a mask of which points (rows) its groups (columns) cover."""
-    inside = [cells.covering(int(leaves.max(initial=0)) + 1) for cells, leaves in zip(columns, codes, strict=True)]
+    covered_leaves = [
+        cells.covering(int(leaves.max(initial=0)) + 1) for cells, leaves in zip(columns, codes, strict=True)
+    ]
     points, groups = len(codes[0]), len(columns[0].of_group)
     step = max(_PAIRS_AT_ONCE // max(points, 1), 1)
     for start in range(0, groups, step):
-        some = slice(start, min(start + step, groups))
-        fits = np.ones((points, some.stop - start), dtype=bool)
-        for column, leaves in zip(inside, codes, strict=True):
-            fits &= column[:, some][leaves]
-        yield some, fits
+        block = slice(start, min(start + step, groups))
+        fits = np.ones((points, block.stop - start), dtype=bool)
+        for column, leaves in zip(covered_leaves, codes, strict=True):
+            fits &= column[:, block][leaves]
+        yield block, fits

@@ -90,8 +90,8 @@ class Scale:
             return distinct
         covered = np.full(len(low), self.size)
         for parts, covers in zip(self.parts[::-1], self.covers[::-1], strict=True):
-            together = parts[low] == parts[high]
-            covered[together] = covers[low[together]]
+            same_node = parts[low] == parts[high]
+            covered[same_node] = covers[low[same_node]]
         return covered
 
     def apart(self, before: Codes, after: Codes) -> Ids:

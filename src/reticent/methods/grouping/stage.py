@@ -119,7 +119,9 @@ class Stage:
     def losses_left(
         self, rows: Ids, least: int, weights: NDArray[np.float64], *, between_equal: bool = False
     ) -> NDArray[np.float64]:
-        """The weighted mean loss per row of each group after splitting it along each column; infinite if there is no split.
+        """The weighted mean loss per row of each group (row) after splitting it along each column; infinite if there is no split.
+
+        Both halves keep at least ``least`` rows; ``rows`` is the number of rows of each group. With ``between_equal``, units with the same value may be separated.
 
         Sums run over the columns in order, so that compiled loops return bit-identical results.
         """
@@ -139,9 +141,9 @@ class Stage:
             beyond_one, covered = self.half_widths(cut.right) - 1, np.zeros(2 * len(self))
             for widths, share in zip(beyond_one.T, shares.tolist(), strict=True):
                 covered += widths * share
-            halves = covered * sizes
-            left = (halves[0::2] + halves[1::2]) / rows
-            losses[cut.possible, j] = left[cut.possible]
+            half_losses = covered * sizes
+            mean_losses = (half_losses[0::2] + half_losses[1::2]) / rows
+            losses[cut.possible, j] = mean_losses[cut.possible]
         return losses
 
     @cached_property

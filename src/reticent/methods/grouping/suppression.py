@@ -208,7 +208,7 @@ class _SensitiveHistograms:
         return rows
 
     def passing(self, definition: GroupDefinition, rows: NDArray[np.int64]) -> Mask:
-        """Which histograms (one per row) would pass as a group."""
+        """Mask the histograms (one per row) of suppressed records that satisfy the definition as one group."""
         ids, values = np.nonzero(rows)
         cells = Histograms.from_cells(ids, values, rows[ids, values], *rows.shape)
         # Without suppressed rows nothing is disclosed.

@@ -125,10 +125,11 @@ class PublicColumn:
 
     @cached_property
     def _leaves_by_cell(self) -> tuple[NDArray[np.int64], NDArray[np.int64], pl.Series]:
+        """The listed values in order of their cells, with the start and the number (at least 1) of each cell's."""
         counts = np.bincount(self._leaves["code"].to_numpy(), minlength=self.size)
-        safe = np.maximum(counts, 1)
+        at_least_one = np.maximum(counts, 1)
         starts = np.minimum(np.cumsum(counts) - counts, max(self._leaves.height - 1, 0))
-        return starts, safe, self._leaves["value"]
+        return starts, at_least_one, self._leaves["value"]
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -161,9 +162,9 @@ class NoisyCuts:
 
     def cut(self, counts: NDArray[np.float64]) -> PublicColumn:
         """The column with bins of about equal numbers of records, from noisy counts of the grid."""
-        below = np.concatenate([[0.0], np.cumsum(np.clip(counts, 0.0, None))])
-        targets = below[-1] * np.arange(1, self.bins) / self.bins
-        inner = np.unique(np.searchsorted(below[1:-1], targets, side="left") + 1)
+        rows_before = np.concatenate([[0.0], np.cumsum(np.clip(counts, 0.0, None))])
+        targets = rows_before[-1] * np.arange(1, self.bins) / self.bins
+        inner = np.unique(np.searchsorted(rows_before[1:-1], targets, side="left") + 1)
         edges = [self.grid.cells[0], *(self.grid.cells[int(code)] for code in inner[inner < self.grid.size])]
         lows = [edge.low for edge in edges if isinstance(edge, Interval)]
         last = self.grid.cells[-1]
@@ -276,7 +277,7 @@ def _bins(name: str, kind: ValueType, entry: Mapping[str, Any]) -> PublicColumn 
 
 def _even(low: float, high: float, bins: int, kind: ValueType) -> list[Any]:
     """The ends of ``bins`` ranges of equal width; for integers at most one range per value."""
-    edges = [low + (high - low) * step / bins for step in range(bins + 1)]
+    edges = [low + (high - low) * number / bins for number in range(bins + 1)]
     if not kind.is_whole:
         return edges
     return sorted({round(edge) for edge in edges})
@@ -334,6 +335,7 @@ def _where_null(values: pl.Series, codes: pl.Series, missing: int | None) -> pl.
 
 
 def _without(values: pl.Series, missing: NDArray[np.bool_]) -> pl.Series:
+    """Return values with nulls where ``missing`` is set."""
     if not np.any(missing):
         return values
     frame = pl.DataFrame({"value": values, "null": missing})

@@ -20,6 +20,7 @@ class NoisyColumnsFormat(MechanismFormat):
     known_as: ClassVar[str]
 
     def refusal(self, definition: Definition) -> str | None:
+        """Return why a definition says nothing about these numbers, or None."""
         for part in definition.parts():
             if not isinstance(part, KEPT):
                 return f"{part} is not differential privacy of {self.noised}, and nothing else is known of {self.known_as}."

@@ -57,10 +57,10 @@ def statistical_difference(rates: Rates, size: int, n: int, inside: int) -> Frac
     outside = _checked(size, n) - whole(inside, "inside", low=0)
     if n > min(inside, outside):
         raise PolicyError(f"A table of {n} tuples must fit inside the query ({inside} tuples) and outside ({outside}).")
-    law = _law(rates)
-    within = [(law(inside, n, i), law(inside, 0, i)) for i in range(inside + 1)]
-    without = [(law(outside, 0, j), law(outside, n, j)) for j in range(outside + 1)]
-    total = sum(abs(a * b - c * d) for a, c in within for b, d in without)
+    probability = _law(rates)
+    inside_probabilities = [(probability(inside, n, i), probability(inside, 0, i)) for i in range(inside + 1)]
+    outside_probabilities = [(probability(outside, 0, j), probability(outside, n, j)) for j in range(outside + 1)]
+    total = sum(abs(a * b - c * d) for a, c in inside_probabilities for b, d in outside_probabilities)
     return total if isinstance(total, Fraction) else Fraction(total)
 
 
@@ -71,8 +71,10 @@ def is_meaningless(rates: Rates, size: int, n: int, balance: Number = "1/10") ->
     """
     weights = {inside: math.comb(size, inside) for inside in _balanced(_checked(size, n), balance)}
     fitting = [inside for inside in weights if n <= min(inside, size - inside)]
-    low = sum(weights[inside] for inside in fitting if statistical_difference(rates, size, n, inside) < _DIFFERENCE)
-    return Fraction(low, sum(weights.values())) >= _MOST
+    meaningless_weight = sum(
+        weights[inside] for inside in fitting if statistical_difference(rates, size, n, inside) < _DIFFERENCE
+    )
+    return Fraction(meaningless_weight, sum(weights.values())) >= _MOST
 
 
 def view_meaning(
@@ -111,29 +113,34 @@ def least_k(rates: Rates, size: int, n: int) -> float:
 
 
 def _share(rates: Rates, size: int, n: int, unknown_count: int, known: int, shown: int, balance: Number) -> Fraction:
-    """Return the share of balanced queries for which neither "none of the rest is inside" nor "n/k of it are" changes the
-    view's probability by a factor of two.
+    """Return the share of balanced queries for which neither "no unknown true tuple meets it" nor "n/k of them meet it"
+    changes the probability of the view by a factor of two or more.
+
+    ``known`` is the number of true tuples that the adversary knows (S), ``shown`` that of published tuples outside S.
     """
-    space, unknown, law = size - known, n - known, _law(rates)
-    plain = law(space, unknown, shown) / math.comb(space, shown)
-    windows = _windows(size, known, balance)
-    good = total = 0
+    space, unknown, probability = size - known, n - known, _law(rates)
+    plain_probability = probability(space, unknown, shown) / math.comb(space, shown)
+    completions = _windows(size, known, balance)
+    unchanged_weight = total_weight = 0
     for inside in range(space + 1):
         for hit in range(max(0, shown - (space - inside)), min(inside, shown) + 1):
-            weight = math.comb(shown, hit) * math.comb(space - shown, inside - hit) * windows(inside)
+            weight = math.comb(shown, hit) * math.comb(space - shown, inside - hit) * completions(inside)
             if not weight:
                 continue
-            total += weight
+            total_weight += weight
             combinations = math.comb(inside, hit) * math.comb(space - inside, shown - hit)
             ratios = (
-                law(inside, c, hit) * law(space - inside, unknown - c, shown - hit) / combinations / plain
+                probability(inside, c, hit)
+                * probability(space - inside, unknown - c, shown - hit)
+                / combinations
+                / plain_probability
                 if c <= inside and unknown - c <= space - inside
                 else Fraction(0)
                 for c in (0, unknown_count)
             )
             if all(Fraction(1, 2) <= ratio <= 2 for ratio in ratios):
-                good += weight
-    return Fraction(good, total)
+                unchanged_weight += weight
+    return Fraction(unchanged_weight, total_weight)
 
 
 def _law(rates: Rates) -> Callable[[int, int, int], Fraction]:
@@ -141,15 +148,17 @@ def _law(rates: Rates) -> Callable[[int, int, int], Fraction]:
     s, beta = rates.s, rates.beta
 
     @cache
-    def one(trials: int, hits: int, chance: Fraction) -> Fraction:
+    def binomial(trials: int, hits: int, chance: Fraction) -> Fraction:
+        """Return Pr[ Bin(trials, chance) = hits ]."""
         return math.comb(trials, hits) * chance**hits * (1 - chance) ** (trials - hits)
 
     @cache
-    def law(total: int, true: int, shown: int) -> Fraction:
+    def probability(total: int, true: int, shown: int) -> Fraction:
+        """Return the probability that ``shown`` of ``total`` tuples, ``true`` of them in the table, are published."""
         hits = range(max(0, shown - (total - true)), min(true, shown) + 1)
-        return sum((one(true, hit, s) * one(total - true, shown - hit, beta) for hit in hits), Fraction(0))
+        return sum((binomial(true, hit, s) * binomial(total - true, shown - hit, beta) for hit in hits), Fraction(0))
 
-    return law
+    return probability
 
 
 def _balanced(size: int, balance: Number) -> Iterator[int]:
@@ -165,12 +174,13 @@ def _windows(size: int, known: int, balance: Number) -> Callable[[int], int]:
     allowed = set(_balanced(size, balance))
 
     @cache
-    def ways(inside: int) -> int:
+    def completions(inside: int) -> int:
+        """Return the number of subsets of S with which a query that has ``inside`` tuples outside S is balanced."""
         return sum(
             math.comb(known, inside_known) for inside_known in range(known + 1) if inside + inside_known in allowed
         )
 
-    return ways
+    return completions
 
 
 def _checked(size: int, n: int) -> int:

@@ -161,12 +161,13 @@ class View(Reader):
             return cells.frame(figures | bernstein_intervals(figures, limits))
 
         def interval(shown: int, total: int) -> tuple[int, int]:
+            """Return the exact interval of the true count of a cell with ``shown`` of ``total`` tuples published."""
             return exact_interval(shown, total, min(n, total), self.rates.s, self.rates.beta, level)
 
         return cells.frame(figures | cells.exact_intervals(figures["shown"], interval))
 
     def _layers(self, cells: QueryCells) -> list[Layer]:
-        """Return the strata of :meth:`_strata` for many counts."""
+        """Return the strata for the counts of many ``cells``: the whole domain or, for a later view, the tuples in earlier views and the others."""
         rates, n, shown = self.rates, self.plan.n, cells.shown(self.keys)
         if self.source_rates is not None:
             noise = float(self.source_rates.scale) * self.source_rates.source.shares(cells)
@@ -184,7 +185,7 @@ class View(Reader):
 
     @property
     def _beside(self) -> Keys:
-        """Return the tuples of earlier views, without which a later one cannot be interpreted."""
+        """The tuples of earlier views, without which a later one cannot be interpreted."""
         if self.earlier is None:
             raise PolicyError(
                 f"This is view {self.manifest.index} of a series. It can only be interpreted with the earlier ones: open it together with them (rt.randomize.Series)."
@@ -244,7 +245,9 @@ class View(Reader):
         published_totals: tuple[Fraction, Fraction],
         totals: tuple[DomainCount, Fraction],
     ) -> Stratum:
-        """Return the stratum of non-uniform noise: the sum of beta(t) over the query is c times its expectation under the source."""
+        """Return the stratum of a query on a view with non-uniform noise: the sum of the inclusion probabilities beta(t) over
+        the query is the rates' scale times its expectation under the source.
+        """
         if not totals[0].is_exact:
             raise PolicyError(
                 f"The condition {condition.text!r} couples too many columns to compute its noise. Use fewer columns."

@@ -218,7 +218,7 @@ def plan(
 
 
 def _heights(rows: int, rates: UpdateRates, releases: int) -> list[int]:
-    """Return the number of people in each release."""
+    """Return the expected number of people in each release; those who left may return later."""
     heights, away = [rows], 0
     for _ in range(releases - 1):
         leave, arrive, returning = (round(heights[-1] * share) for share in (rates.leave, rates.arrive, rates.back))
@@ -283,13 +283,13 @@ def _rehearsed(
     rows = pl.DataFrame([table.values(name) for name in (*table.quasi, sensitive)])
     key = unused("key", rows.schema)
     rows = rows.with_columns(pl.Series(key, np.arange(rows.height)))
-    coming, away, following = rows, rows.clear(), rows.height
+    first_rows, away, next_key = rows, rows.clear(), rows.height
     marks = PersonMarks(bytes(32))
     state: HistoryState | None = None
     changes: list[PublishedChange] = []
     for number in range(releases):
         if number:
-            rows, away, following = _changed(rows, away, coming, following, rates, sensitive, rng)
+            rows, away, next_key = _changed(rows, away, first_rows, next_key, rates, sensitive, rng)
         context.step(f"rehearsing {method.balance}, release {number + 1}")
         snapshot = Table(rows, quasi=dict(table.quasi), sensitive=sensitive, identifiers=[key], key=key)
         position = SeriesPosition(state, None, marks, alone)
@@ -306,35 +306,36 @@ def _changed(
     rows: pl.DataFrame,
     away: pl.DataFrame,
     first_rows: pl.DataFrame,
-    following: int,
+    next_key: int,
     rates: UpdateRates,
     sensitive: str,
     rng: np.random.Generator,
 ) -> tuple[pl.DataFrame, pl.DataFrame, int]:
-    """Simulate one step: return the next table, everyone who is away, and the next free key; newcomers are ``first_rows`` rows
-    of the first table, values are sampled from it.
+    """Simulate the changes between two releases: return the next table, everyone who is away, and the next free key.
+
+    Newcomers are copies of ``first_rows``, the rows of the first table, and new values are sampled from it.
     """
-    leave, arrive, change, returning = (
+    leave_count, arrive_count, change_count, return_count = (
         round(rows.height * share) for share in (rates.leave, rates.arrive, rates.change, rates.back)
     )
     order = rng.permutation(rows.height)
-    leaving, changing = rows[order[:leave]], rows[order[leave : leave + change]]
-    stay = rows[order[leave + change :]]
-    returns = rng.permutation(away.height)[:returning]
+    leaving, changing = rows[order[:leave_count]], rows[order[leave_count : leave_count + change_count]]
+    staying = rows[order[leave_count + change_count :]]
+    returning_rows = rng.permutation(away.height)[:return_count]
     stays_away = np.ones(away.height, dtype=bool)
-    stays_away[returns] = False
-    new = first_rows[rng.integers(0, first_rows.height, arrive)].with_columns(
-        pl.Series(rows.columns[-1], np.arange(following, following + arrive))
+    stays_away[returning_rows] = False
+    newcomers = first_rows[rng.integers(0, first_rows.height, arrive_count)].with_columns(
+        pl.Series(rows.columns[-1], np.arange(next_key, next_key + arrive_count))
     )
     values = _other_values(changing[sensitive], first_rows[sensitive], rng)
-    rows = pl.concat([stay, changing.with_columns(values), away[returns], new.select(rows.columns)])
-    return rows, pl.concat([away.filter(pl.Series(stays_away)), leaving]), following + arrive
+    rows = pl.concat([staying, changing.with_columns(values), away[returning_rows], newcomers.select(rows.columns)])
+    return rows, pl.concat([away.filter(pl.Series(stays_away)), leaving]), next_key + arrive_count
 
 
-def _other_values(old: pl.Series, like: pl.Series, rng: np.random.Generator) -> pl.Series:
-    """Sample a value for each with the frequencies in ``like``, different from ``old``; keep the old one if resampling finds no other."""
-    values = old
+def _other_values(old_values: pl.Series, reference: pl.Series, rng: np.random.Generator) -> pl.Series:
+    """Sample a value for each with the frequencies in ``reference``, different from ``old_values``; keep the old one if resampling finds no other."""
+    new_values = old_values
     for _ in range(_REDRAWS):
-        sampled = like.gather(rng.integers(0, len(like), len(old)))
-        values = values.zip_with(values.eq_missing(old).not_(), sampled)
-    return values.alias(old.name)
+        sampled = reference.gather(rng.integers(0, len(reference), len(old_values)))
+        new_values = new_values.zip_with(new_values.eq_missing(old_values).not_(), sampled)
+    return new_values.alias(old_values.name)

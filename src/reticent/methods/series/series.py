@@ -248,10 +248,10 @@ class PublishedSeries(Sequence[SeriesRelease]):
                     release, release.people[row], f"is said to be {event}, and was {earlier_states[state[code[row]]]}"
                 )
             left_indices = places_among(release.left, people)
-            wrong = (left_indices < 0) & (self[0].number == 1)
-            wrong[left_indices >= 0] = np.isin(state[left_indices[left_indices >= 0]], (_NEW, _OUT))
-            if wrong.any():
-                person = release.left[int(np.argmax(wrong))]
+            is_wrong = (left_indices < 0) & (self[0].number == 1)
+            is_wrong[left_indices >= 0] = np.isin(state[left_indices[left_indices >= 0]], (_NEW, _OUT))
+            if is_wrong.any():
+                person = release.left[int(np.argmax(is_wrong))]
                 raise self._contradicted(release, person, "is said to have left, and was not in the one before")
             left_indices = left_indices[left_indices >= 0]
             is_missing = state == _IN
@@ -271,6 +271,7 @@ class PublishedSeries(Sequence[SeriesRelease]):
             state[code], state[left_indices], left_with[left_indices] = _IN, _OUT, release.number
 
     def _contradicted(self, release: SeriesRelease, person: Any, contradiction: str) -> DataError:
+        """Return the error for a person whose events contradict each other."""
         return DataError(
             f"Release {release.number}: {person!r} {contradiction}. The event lists of this series are contradictory; restore the history from a backup, or import the "
             "releases with everybody who was in each.",

@@ -132,6 +132,7 @@ class _LastSeen:
 
     @classmethod
     def of(cls, release: SeriesRelease, width: int) -> _LastSeen:
+        """Return what one release published about its people; signatures (sets of values) are padded to ``width``."""
         number = np.full(len(release.people), release.number)
         changed = release.events == EventKind.SENSITIVE_UPDATED
         signatures = _signatures(release, width)
@@ -141,17 +142,17 @@ class _LastSeen:
         """Return the signatures of the groups of some people."""
         return self.signatures[self.group[rows]]
 
-    def updated(self, now: _LastSeen) -> _LastSeen:
+    def updated(self, current: _LastSeen) -> _LastSeen:
         """Return what was last published about every person after a further release; people who are absent from it keep their last group."""
-        stay = np.flatnonzero(places_among(self.people.cast(now.people.dtype), now.people) < 0)
-        groups, moved = np.unique(self.group[stay], return_inverse=True)
+        absent_now = np.flatnonzero(places_among(self.people.cast(current.people.dtype), current.people) < 0)
+        groups, group_index = np.unique(self.group[absent_now], return_inverse=True)
         return _LastSeen(
-            pl.concat([now.people, self.people.gather(stay).cast(now.people.dtype)]),
-            np.concatenate([now.value, self.value[stay]]),
-            np.concatenate([now.group, len(now.signatures) + moved]),
-            np.concatenate([now.number, self.number[stay]]),
-            np.concatenate([now.changed, self.changed[stay]]),
-            np.concatenate([now.signatures, self.signatures[groups]]),
+            pl.concat([current.people, self.people.gather(absent_now).cast(current.people.dtype)]),
+            np.concatenate([current.value, self.value[absent_now]]),
+            np.concatenate([current.group, len(current.signatures) + group_index]),
+            np.concatenate([current.number, self.number[absent_now]]),
+            np.concatenate([current.changed, self.changed[absent_now]]),
+            np.concatenate([current.signatures, self.signatures[groups]]),
         )
 
 
@@ -188,19 +189,23 @@ def _broken_returns(
 def _broken(
     current: _LastSeen, earlier: _LastSeen, series: PublishedSeries, hardened: bool, returns: bool
 ) -> list[TauViolation]:
-    """Return violations of people who are in a release and were in an earlier one."""
-    earlier_index = places_among(current.people, earlier.people)
-    rows = np.flatnonzero(earlier_index >= 0)
-    earlier_rows = earlier_index[rows]
-    same = (current.signature(rows) == earlier.signature(earlier_rows)).all(axis=1)
+    """Return violations of people who are in the ``current`` release and were in an earlier one.
+
+    A signature is the set of values of a person's group. It may change only with the sensitive value or across an
+    absence (``returns``), and only to one without a common value if ``hardened``.
+    """
+    previous_index = places_among(current.people, earlier.people)
+    rows = np.flatnonzero(previous_index >= 0)
+    earlier_rows = previous_index[rows]
+    same_signature = (current.signature(rows) == earlier.signature(earlier_rows)).all(axis=1)
     # With an unchanged signature the only violation is a new value outside of it, which the group cannot show.
-    rows, earlier_rows = rows[~same], earlier_rows[~same]
+    rows, earlier_rows = rows[~same_signature], earlier_rows[~same_signature]
     old_signatures, new_signatures = earlier.signature(earlier_rows), current.signature(rows)
     is_return = current.number[rows] != earlier.number[earlier_rows] + 1
     # The values of forgotten people are unknown: the event states whether the value changed. Their group contains the
     # value, so no signature disjoint from the group's can contain it.
-    unknown = (current.value[rows] < 0) | ((earlier.value[earlier_rows] < 0) & ~is_return)
-    changed = np.where(unknown, current.changed[rows], current.value[rows] != earlier.value[earlier_rows])
+    is_unknown = (current.value[rows] < 0) | ((earlier.value[earlier_rows] < 0) & ~is_return)
+    is_changed = np.where(is_unknown, current.changed[rows], current.value[rows] != earlier.value[earlier_rows])
     contains_value = (old_signatures == current.value[rows][:, None]).any(axis=1) & (current.value[rows] >= 0)
     is_disjoint = ~np.any(
         [
@@ -210,17 +215,19 @@ def _broken(
         axis=0,
     )
     is_safe_change = ~contains_value & (is_disjoint if hardened else True)
-    is_allowed = np.where(is_return, is_safe_change | (not returns), changed & (is_safe_change if hardened else True))
-    rules = np.where(is_return, "return", np.where(changed, "change", "stay"))
+    is_allowed = np.where(
+        is_return, is_safe_change | (not returns), is_changed & (is_safe_change if hardened else True)
+    )
+    rules = np.where(is_return, "return", np.where(is_changed, "change", "stay"))
     return [
         TauViolation(
-            current.people[int(rows[earlier_index])],
-            str(rules[earlier_index]),  # type: ignore[arg-type]  # one of three words
-            (int(earlier.number[earlier_rows[earlier_index]]), int(current.number[rows[earlier_index]])),
-            _values(series, old_signatures[earlier_index][old_signatures[earlier_index] >= 0].tolist()),
-            _values(series, new_signatures[earlier_index][new_signatures[earlier_index] >= 0].tolist()),
+            current.people[int(rows[previous_index])],
+            str(rules[previous_index]),  # type: ignore[arg-type]  # one of three words
+            (int(earlier.number[earlier_rows[previous_index]]), int(current.number[rows[previous_index]])),
+            _values(series, old_signatures[previous_index][old_signatures[previous_index] >= 0].tolist()),
+            _values(series, new_signatures[previous_index][new_signatures[previous_index] >= 0].tolist()),
         )
-        for earlier_index in np.flatnonzero(~is_allowed).tolist()
+        for previous_index in np.flatnonzero(~is_allowed).tolist()
     ]
 
 

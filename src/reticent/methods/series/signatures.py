@@ -63,16 +63,16 @@ def padded_rows(offsets: Ints, values: Ints) -> Ints:
     sizes = np.diff(offsets)
     width = int(sizes.max(initial=1))
     rows = np.full((len(sizes), width), -1, dtype=np.int64)
-    inside = np.arange(width) < sizes[:, None]
-    rows[inside] = values
+    is_filled = np.arange(width) < sizes[:, None]
+    rows[is_filled] = values
     return rows
 
 
 def flat_rows(rows: Ints) -> tuple[Ints, Ints]:
     """Convert padded rows to CSR: offsets and values."""
-    inside = rows >= 0
-    offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
-    return offsets, rows[inside]
+    is_filled = rows >= 0
+    offsets = np.concatenate([[0], np.cumsum(is_filled.sum(axis=1))])
+    return offsets, rows[is_filled]
 
 
 def _padded(rows: Ints, width: int) -> Ints:

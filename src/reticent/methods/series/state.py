@@ -41,17 +41,17 @@ class DeletedPeople:
 
     def changed(self, returned: Ints, marks: pl.Series, signatures: Ints, number: int) -> DeletedPeople:
         """Return the map without those who ``returned`` (indexes) and with those who left with release ``number``."""
-        stay = np.ones(len(self), dtype=bool)
-        stay[returned] = False
+        is_staying = np.ones(len(self), dtype=bool)
+        is_staying[returned] = False
         width = max(self.signatures.shape[1], signatures.shape[1])
         rows = [
             np.pad(signature_rows, ((0, 0), (0, width - signature_rows.shape[1])), constant_values=-1)
-            for signature_rows in (self.signatures[stay], signatures)
+            for signature_rows in (self.signatures[is_staying], signatures)
         ]
         return DeletedPeople(
-            pl.concat([self.marks.filter(pl.Series(stay)), marks.rename("mark")]),
+            pl.concat([self.marks.filter(pl.Series(is_staying)), marks.rename("mark")]),
             np.concatenate(rows),
-            np.concatenate([self.since[stay], np.full(len(marks), number)]),
+            np.concatenate([self.since[is_staying], np.full(len(marks), number)]),
         )
 
     def remembered(self, first: int) -> DeletedPeople:

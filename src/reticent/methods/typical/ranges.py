@@ -69,12 +69,12 @@ class RangeGrids:
         return np.where(self.low == self.high, self.low, points)
 
     def _in_whole_steps(self, doubled: NDArray[Any]) -> NDArray[Any]:
-        """Return the multiples nearest to the halves of some numbers; ties to even, so that sums are preserved."""
+        """Return the multiples of each range's step that are nearest to half of each ``doubled`` number; ties to even, so that sums are preserved."""
         quarter = np.minimum((self.high - self.low) // 4, _WHOLE_STEPS[-1]).astype(np.int64)
         step = _WHOLE_STEPS[np.maximum(np.searchsorted(_WHOLE_STEPS, quarter, side="right") - 1, 0)]
-        count = doubled // (2 * step)
-        remainder = doubled - count * 2 * step
-        multiples = (count + ((remainder > step) | ((remainder == step) & (count % 2 == 1)))) * step
+        multiple = doubled // (2 * step)
+        remainder = doubled - multiple * 2 * step
+        multiples = (multiple + ((remainder > step) | ((remainder == step) & (multiple % 2 == 1)))) * step
         multiples = np.where(multiples > self.high, multiples - step, multiples)
         return self._inside(np.where(multiples < self.low, multiples + step, multiples))
 
