@@ -91,6 +91,7 @@ class OppositeGate(_LeakyGate):
     functions = ("sum",)
 
     def __init__(self, values: Sequence[Number]) -> None:
+        """Take the hidden values: ``_traces`` is the set of answered queries that each person was in, as bits, and ``_sizes`` counts the zeros and ones of each set."""
         super().__init__(values)
         if not set(self._values) <= {0, 1}:
             raise PolicyError("The values of this auditor must be 0 and 1.")

@@ -52,6 +52,7 @@ class AuditedGate:
         lower: Number | None = None,
         upper: Number | None = None,
     ) -> None:
+        """Take the hidden values, and what is declared of them: whether they may be equal, and their bounds."""
         self._values = [exact(value, "value") for value in values]
         bounds = [None if bound is None else exact(bound, "bound") for bound in (lower, upper)]
         self._declared = QueryHistory(len(self._values), duplicates=duplicates, lower=bounds[0], upper=bounds[1])

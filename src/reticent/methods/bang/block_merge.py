@@ -23,6 +23,7 @@ class MergedRegions:
     """
 
     def __init__(self, directory: BangDirectory, rows: Ids) -> None:
+        """Start with the regions of a directory, of which ``rows`` are the rows of the blocks: ``prefix`` is the common key prefix of a region, ``around`` its encloser, ``inside`` the regions directly inside it, and ``merged_into`` the region that replaced it."""
         self._depth = directory.space.depth
         keys = directory.space.keys_at(directory.lows)
         self._starts = _numbers(keys, np.full(len(directory), self._depth))

@@ -43,6 +43,7 @@ class KeyLeaves:
     """
 
     def __init__(self, space: GridSpace, minimum: int) -> None:
+        """Start without keys; :func:`.loops.prune` describes the arrays (``_state``: its counters, ``_open``: parts that later keys may still extend)"""
         self.space, self.minimum = space, minimum
         self._state = np.zeros(3, dtype=np.int64)
         # No two open parts have the same common prefix length with their predecessor.

@@ -147,6 +147,7 @@ class _RankedLine(_DrawnLine):
     """
 
     def __init__(self, sides: Sequence[Meaning]) -> None:
+        """Rank the values such that the sets of all ``sides`` are contiguous: values are sorted by the sets that contain them, largest sets first."""
         sets = sorted(
             {value_set: None for value_set in map(_values, sides) if value_set},
             key=lambda value_set: (-len(value_set), str(value_set)),

@@ -105,6 +105,7 @@ class RegionsFormat(GroupFormat):
         return number
 
     def attested(self, public: PublicSide) -> str:
+        """Return what a single release of a growing table does not prove; empty for the first."""
         number = self.place_in_series(public) or 1
         if number == 1:
             return ""
@@ -219,6 +220,7 @@ class RegionsFormat(GroupFormat):
         )
 
     def figures(self, view: AdversaryView, groups: Groups) -> Sequence[Figure]:
+        """Return a drawing of the regions in the two columns that split them most, if there is one."""
         from reticent.methods.bang.figure import regions_in_two_columns
 
         figure = regions_in_two_columns(view)

@@ -351,6 +351,7 @@ class _Growth:
         state: GrowingState,
         run: GroupRun,
     ) -> None:
+        """Prepare the release that follows ``state``, the state of ``version`` in the series' folder."""
         self.folder, self.method, self.version, self.state = folder, method, version, state
         self.table, self.definition, self.context = run.table, run.definition, run.context
 

@@ -83,6 +83,7 @@ class _Blocks:
     def __init__(
         self, space: GridSpace, units: FrequencySet, region_of: Ids, directory: BangDirectory, rows: Ids
     ) -> None:
+        """Start with the regions of ``directory``, the changed ``rows`` of their blocks, and the region of each of ``units``"""
         self.space, self.units, self.region_of = space, units, region_of
         self.lows, self.level, self.rows = directory.lows, directory.level, rows
         # A block that lost rows was not tried with more rows than it has.

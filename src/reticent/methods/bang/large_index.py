@@ -188,6 +188,7 @@ class BlockCounts:
     """
 
     def __init__(self, blocks: int) -> None:
+        """Start with empty blocks: ``_every`` counts all combinations of block and value if they are few, otherwise ``_cells`` those that occur."""
         self._blocks = blocks
         self._sizes = np.zeros(blocks, dtype=np.int64)
         self._extras: dict[str, Ids] = {}

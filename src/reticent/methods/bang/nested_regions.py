@@ -158,7 +158,9 @@ class NestedRegions:
         )
 
     def met(self, conditions: Mapping[str, Condition]) -> tuple[list[StepSet], list[StepSet]]:
-        """Return for each column the steps in which its condition may be met, and those in which it is certainly met."""
+        """Return for each column the steps (ranges between neighbouring bounds of regions, or single values) in which its
+        condition may be met, and those in which it is certainly met; without a condition, all.
+        """
         all_steps = [np.ones(len(column.steps), dtype=bool) for column in self.columns]
         steps_met = [
             column.met(conditions[column.name], self.domains.get(column.name))

@@ -164,6 +164,7 @@ def _damaged(folder: Path, reason: str) -> DataError:
 
 
 def _contents(arrays: Arrays, frames: Mapping[str, pl.DataFrame]) -> Iterator[tuple[str, bytes | Iterator[bytes]]]:
+    """Yield the name and the content of every file of an index."""
     for name, array in arrays.items():
         yield f"{name}.npy", _npy(array)
     for name, frame in frames.items():

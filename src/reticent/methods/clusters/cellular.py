@@ -91,6 +91,7 @@ class _Payments:
     """
 
     def __init__(self, candidates: Candidates) -> None:
+        """Start without payments: all members of all candidates are unfrozen."""
         n = len(candidates.order)
         self.shut = ~np.isfinite(candidates.setup)
         self._candidates = candidates

@@ -105,6 +105,7 @@ class ClusterMethod(GroupMethod):
     format: ClassVar[str] = "clusters"
 
     def __post_init__(self) -> None:
+        """Validate the parameters."""
         name = type(self).__name__
         whole(self.r, f"{name}: r", low=1)
         exact(self.epsilon, f"{name}: epsilon", low=0, below=1)

@@ -46,6 +46,7 @@ class GridSampleFormat(MechanismFormat):
     roles: ClassVar[tuple[str, ...]] = (_COUNT,)
 
     def refusal(self, definition: Definition) -> str | None:
+        """Return why a grid sample does not satisfy a definition, or None."""
         for part in definition.parts():
             if not isinstance(part, UnboundedDP | CrowdBlending):
                 return (
@@ -115,6 +116,7 @@ class GridSampleFormat(MechanismFormat):
         return AdversaryView.in_rows(frame, frame[SAMPLED_ROWS].to_numpy().astype(np.int64), meanings, sensitive)
 
     def as_shown(self, public: PublicSide, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """Return true rows with their values replaced by the labels of their cells."""
         grid = self.read(public).grid
         return frame.with_columns(
             pl.Series(axis.name, axis.labels, pl.String).gather(axis.encode(frame[axis.name])) for axis in grid.axes
@@ -171,6 +173,7 @@ class GridCountsFormat(MechanismFormat):
         return f"{definition} is not differential privacy for an added row, the only guarantee of noisy grid counts."
 
     def columns(self, draft: Draft, table: Table, rows: Mapping[str, Rows]) -> tuple[ManifestColumn, ...]:
+        """Return the manifest's columns: the sides of the boxes, and the noisy count."""
         return tuple(
             ManifestColumn(name, _COUNT if name == NOISY_COUNT else _CELL, ValueType.published(dtype))
             for name, dtype in rows["boxes"].schema.items()
@@ -221,6 +224,7 @@ class GridCountsFormat(MechanismFormat):
         return frame.with_columns(labels.get_columns())
 
     def attested(self, public: PublicSide) -> str:
+        """Return what the check of a release relies on, and what it covered."""
         return (
             f"{_PUBLIC_GRID} So is that the noise was drawn once, by the stated laws. What was checked: that the losses of all levels together are within epsilon, and that the "
             "boxes are what halving the grid leaves."

@@ -26,6 +26,7 @@ class BestFirstSearch:
     """Best-first search over neighbours with a table of visited nodes, beside a search of boxes. Mutable: the table grows."""
 
     def __init__(self, evaluator: Evaluator) -> None:
+        """Start without visited nodes; ``_queue`` has the passing nodes whose neighbours were not visited, ``_found_at`` the number of visited nodes when the best one was found."""
         self.evaluator = evaluator
         self.space = evaluator.space
         self.best: Evaluation | None = None

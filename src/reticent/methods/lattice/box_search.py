@@ -45,6 +45,7 @@ class BoxSearch:
     """
 
     def __init__(self, evaluator: Evaluator, evaluate: Callable[[NodeLevels], Evaluation]) -> None:
+        """Start with one box, the whole lattice; ``_gains`` has for each split (column, level) the sum and the number of the gains of its finer halves."""
         self.evaluator = evaluator
         self._evaluate = evaluate
         self._queue: list[tuple[float, int, LatticeBox]] = []

@@ -213,6 +213,7 @@ def _legend(facts: LatticeFacts, y: float, right: float) -> tuple[float, list[st
 
 
 def _occurs(facts: LatticeFacts, kind: str) -> bool:
+    """True if the lattice has nodes of a status; nodes without one are unknown."""
     if kind == "unknown":
         known_nodes = sum(status in ("passing", "failing", "chosen") for status in facts.status.values())
         return known_nodes < facts.size

@@ -21,6 +21,7 @@ class Forecast:
     """
 
     def __init__(self, frequencies: FrequencySet, space: NodeSpace, allowed: int) -> None:
+        """Prepare the regression: a node's predictors are the logarithms of its numbers of generalized values, column by column."""
         log_counts = [
             np.log([hierarchy.levels[level].size for level in range(hierarchy.height + 1)])
             for hierarchy in frequencies.hierarchies

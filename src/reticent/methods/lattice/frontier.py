@@ -36,6 +36,7 @@ class Frontier:
     """The state of a search: what is still possible, node by node. Mutable: evaluations narrow it."""
 
     def __init__(self, evaluator: Evaluator) -> None:
+        """Start with all nodes open, bounded from below by their objective without suppression (``base``; ``floors`` rise)"""
         self.evaluator = evaluator
         self.space = evaluator.space
         self.floors = evaluator.objective.floors(self.space)

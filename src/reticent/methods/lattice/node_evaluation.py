@@ -62,6 +62,7 @@ class Evaluator:
         only: NodeLevels | None = None,
         context: Context | None = None,
     ) -> None:
+        """Prepare the search of ``frequencies``, with at most a share ``suppression`` of the rows suppressed, or of the node ``only``"""
         self.frequencies = frequencies
         self.definition = definition
         self.allowed = int(suppression * frequencies.rows)

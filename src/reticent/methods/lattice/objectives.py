@@ -104,6 +104,7 @@ class Columnwise(Objective):
     """A weighted sum over columns of a cost per cell; a suppressed cell has the maximum cost."""
 
     def __init__(self, name: str, frequencies: FrequencySet, costs: Costs, weights: Sequence[float]) -> None:
+        """Prepare the cost of every column and level without suppression, ``sums[column][level]``"""
         self.name = name
         self._costs = costs
         self._weights = weights
@@ -304,6 +305,7 @@ class Divergence(Objective):
     knows_floors = False
 
     def __init__(self, frequencies: FrequencySet) -> None:
+        """Prepare the table's entropy, and the logarithm of the number of leaves of every generalized value."""
         self._frequencies = frequencies
         rows = frequencies.rows
         shares = frequencies.histograms.counts / rows

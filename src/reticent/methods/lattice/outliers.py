@@ -33,6 +33,7 @@ class Outliers:
     """
 
     def __init__(self, points: Points, space: NodeSpace, definition: GroupDefinition) -> None:
+        """Prepare for every column how far two values of the finest node must be generalized until they are equal."""
         self._points = points
         self._frequencies = points.frequencies
         self._space = space

@@ -205,6 +205,7 @@ def _objective(evaluation: Evaluation) -> float:
 
 
 def _node(evaluation: Evaluation | None, columns: list[str]) -> Node | None:
+    """Return an evaluated passing node with its levels by column name."""
     if evaluation is None:
         return None
     levels = dict(zip(columns, evaluation.levels, strict=True))

@@ -34,6 +34,7 @@ class CutJudge:
     """
 
     def __init__(self, units: FrequencySet, definition: GroupDefinition, *, may_suppress: bool = False) -> None:
+        """Sort the parts of a definition: ``firm`` (no half may fail), ``wavering`` (halves of a failing group may pass), ``together`` (all groups are judged at once)"""
         self.units, self.definition, self._may_suppress = units, definition, may_suppress
         parts, whole_table = definition.parts(), units.groups().whole()
 
@@ -89,7 +90,7 @@ class CutJudge:
         )
 
     def passing(self, ids: Ids, count: int) -> Mask:
-        """A mask of the groups that pass the ``wavering`` parts."""
+        """A mask of the groups that pass the ``wavering`` parts of the definition, which halves of a failing group may pass."""
         if self.wavering is None:
             return np.ones(count, dtype=bool)
         return ~self.wavering.failing(self._groups(np.arange(len(ids)), ids, count, True))

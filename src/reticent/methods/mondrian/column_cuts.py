@@ -88,6 +88,7 @@ class _Run:
     """One run of splits. Mutable: the labels change with every split."""
 
     def __init__(self, units: FrequencySet, stage: Stage, beside: tuple[_SetsBeside, ...], weigh: Weigh) -> None:
+        """Start with one label per column; ``beside`` are the sets that an adversary knows besides each column, ``weigh`` scores a split."""
         self.units, self.stage, self.beside, self.weigh = units, stage, beside, weigh
         self.people: Ids = units.groups().people.astype(np.int64)
         self.labels: Ids = np.zeros((len(stage.scales), len(units)), dtype=np.int64)

@@ -84,6 +84,7 @@ class LocalSearch:
         """Blocks of neighbouring units, each with initial groups: those of the splits, or greedy ones where these cost less and would not take most of the ``seconds``."""
 
         def split(start: tuple[Ids, int] | None, minimum_rows: int) -> Ids:
+            """Return the groups of Mondrian's splits, starting from some groups or from one."""
             settings = (self.choice, False, self.values, context)
             return Partition(
                 self.units, self.judge, *settings, weights=self.weights, start=start, least=minimum_rows

@@ -44,6 +44,7 @@ class Partition:
         start: tuple[Ids, int] | None = None,
         least: int = 1,
     ) -> None:
+        """Start with the groups of ``start``, or of the judge, as open groups; splits keep ``least`` rows on both sides."""
         self.units = units
         self._context = context or Context()
         self.choice = choice
@@ -75,7 +76,9 @@ class Partition:
             self._round()
 
     def _open(self, stage: Stage, passing: Mask) -> None:
-        """Make the groups of ``stage`` the open ones; ``passing`` are those that pass the wavering parts."""
+        """Make the groups of ``stage`` the open ones, which may still be split; ``passing`` masks those that satisfy the parts
+        of the definition that halves of a failing group may satisfy (``wavering``).
+        """
         every_group = np.ones(len(stage), dtype=bool)
         self._stage, self._passing = stage, passing
         self._rows = stage.rows()

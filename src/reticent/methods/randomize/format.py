@@ -123,6 +123,7 @@ class DrawnFormat(MechanismFormat):
         return self.reader(public).count(condition, estimator)
 
     def reader(self, public: PublicSide) -> Reader:
+        """Return the published tuples with their plan, ready for queries."""
         details = self.read(public)
         chunks = list(self._packed(public, details))
         keys = np.concatenate(chunks) if chunks else np.empty(0, details.domain.key_type)

@@ -107,6 +107,7 @@ class AlphaBeta(_Mechanism):
         )
 
     def _drawn(self, table: Table, definition: Definition, insecure_seed: int | None) -> DrawnTuples[ViewManifest]:
+        """Return the sampling of a view of a table, by a plan for its number of rows."""
         view_plan = self.plan(table, definition)
         return draw(
             table.frame, view_plan, duplicates=self.duplicates, method=self.describe(), insecure_seed=insecure_seed
@@ -163,6 +164,7 @@ class Frapp(_Mechanism):
 
 
 def _belief(definition: Definition, method: str) -> BoundedBelief:
+    """Return the definition if it is BoundedBelief. Raises for any other."""
     if not isinstance(definition, BoundedBelief):
         raise PolicyError(
             f"{method} supports BoundedBelief(d, gamma, adversary), not {definition}. Choose a grouping method for that."

@@ -100,6 +100,7 @@ class PerturbedFormat(MechanismFormat):
         published_rows = frame.unique().with_columns(pl.lit(True).alias(marker))
 
         def shows(people: pl.DataFrame) -> NDArray[np.bool_]:
+            """Mask the records that the release contains."""
             looked_up = people.select(pl.col(name).cast(dtype, strict=False) for name, dtype in frame.schema.items())
             matches = looked_up.join(
                 published_rows, on=frame.columns, how="left", maintain_order="left", nulls_equal=True

@@ -127,6 +127,7 @@ class _Placing:
     """State of one assignment: the signature of each row so far. Mutable: each step assigns further rows."""
 
     def __init__(self, rows: BoundRows, rules: PublishingRules, domain: int, shuffler: Shuffler) -> None:
+        """Start with the rows whose signature is bound; the counters say why the others wait, or need counterfeits."""
         self.rules, self.domain, self.shuffler = rules, domain, shuffler
         self.value, self.points, self.stays = rows.value, rows.points, rows.stays
         self.avoid, self.book, self.kept = rows.avoid, rows.book, rows.kept
@@ -151,7 +152,8 @@ class _Placing:
         return self._curve_rows[is_chosen[self._curve_rows]]
 
     def place_in_blocks(self) -> None:
-        """Assign everyone whose group does not continue to the block of their value; counterfeits fill every block up to its most frequent value.
+        """Assign everyone whose group does not continue to the block of their value, one of the fixed disjoint sets of values
+        into which the domain is divided; counterfeits fill every block up to its most frequent value.
 
         Across any change or return, the old and the new block are equal or disjoint. So no state is needed, nobody
         waits, and only the counts depend on values.

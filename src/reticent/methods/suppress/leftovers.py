@@ -36,13 +36,15 @@ class _Unplaced:
     """Units that could all be in one class, some of which have no class yet."""
 
     def __init__(self, units: Units, inside: Ids, group: Ids, passing: Passing) -> None:
+        """Take the units ``inside`` one block; ``group`` is the class of every unit of the table, -1 if it has none yet."""
         self._units, self._group, self._passing = units, group, passing
-        self._rest = inside[group[inside] < 0]
+        self._unplaced = inside[group[inside] < 0]
         self._placed = inside[group[inside] >= 0]
-        self._classes, self._of = np.unique(group[self._placed], return_inverse=True)
-        self._prices = units.select(self._placed).prices(self._of, len(self._classes))
+        self._classes, self._class_of_placed = np.unique(group[self._placed], return_inverse=True)
+        self._prices = units.select(self._placed).prices(self._class_of_placed, len(self._classes))
 
     def _passes(self, chosen: Ids) -> bool:
+        """True if the ``chosen`` units pass as one class."""
         return bool(self._passing(chosen, np.zeros(len(chosen), dtype=np.int64), 1)[0])
 
     def _renumbered(self, chosen: Ids) -> Ids:
@@ -56,13 +58,15 @@ class _Unplaced:
         expensive first; None if that fails. For definitions on class size alone.
         """
         units, least = self._units, self._units.least
-        missing = least - int(units.people[self._rest].sum())
+        missing = least - int(units.people[self._unplaced].sum())
         if missing <= 0 or (units.people != 1).any():
             return None
-        sizes = np.bincount(self._of, minlength=len(self._classes))
-        by_price = np.lexsort((self._of, -self._prices[self._of]))
-        donors = by_price[(ranks_among_equal(self._of) < sizes[self._of] - least)[by_price]][:missing]
-        chosen = np.concatenate([self._rest, self._placed[donors]])
+        sizes = np.bincount(self._class_of_placed, minlength=len(self._classes))
+        by_price = np.lexsort((self._class_of_placed, -self._prices[self._class_of_placed]))
+        donors = by_price[(ranks_among_equal(self._class_of_placed) < sizes[self._class_of_placed] - least)[by_price]][
+            :missing
+        ]
+        chosen = np.concatenate([self._unplaced, self._placed[donors]])
         if len(donors) < missing or not self._passes(chosen):
             return None
         partition = self._renumbered(chosen)
@@ -76,12 +80,12 @@ class _Unplaced:
         as few classes as pass; in the end the whole block is one class. None if that fails, too.
         """
         units = self._units
-        rows = sum_by(self._of, units.rows[self._placed], len(self._classes))
+        rows = sum_by(self._class_of_placed, units.rows[self._placed], len(self._classes))
         order = np.argsort(rows * (units.full - self._prices), kind="stable")
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order))
         for joined in [*range(min(len(order), _TRIED_AT_ONCE)), len(order)]:
-            chosen = np.concatenate([self._rest, self._placed[rank[self._of] < joined]])
+            chosen = np.concatenate([self._unplaced, self._placed[rank[self._class_of_placed] < joined]])
             if self._passes(chosen):
                 return self._renumbered(chosen)
         return None
@@ -90,10 +94,10 @@ class _Unplaced:
         """Return the partition in which each unplaced unit joins the class with the smallest increase of cost among those that
         still pass; None if there is none, or there are too many units.
         """
-        if len(self._rest) > _MOST_JOINING or not len(self._classes):
+        if len(self._unplaced) > _MOST_JOINING or not len(self._classes):
             return None
         partition = self._group.copy()
-        for unit in self._rest.tolist():
+        for unit in self._unplaced.tolist():
             home = self._home(unit, partition)
             if home is None:
                 return None
@@ -103,7 +107,7 @@ class _Unplaced:
     def _home(self, unit: int, group: Ids) -> int | None:
         """Return the class that a unit can join with the smallest increase of cost; None if none still passes."""
         units = self._units
-        placed_units = np.concatenate([self._placed, self._rest[group[self._rest] >= 0]])
+        placed_units = np.concatenate([self._placed, self._unplaced[group[self._unplaced] >= 0]])
         classes, class_of = np.unique(group[placed_units], return_inverse=True)
         count = len(classes)
         placed = units.select(placed_units)

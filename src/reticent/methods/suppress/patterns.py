@@ -64,6 +64,7 @@ class PatternGreedy:
     """
 
     def __init__(self, units: Units, passing: Passing, context: Context) -> None:
+        """Start with all units unplaced; ``passing`` masks the groups of units that may become classes."""
         self._units, self._passing, self._context = units, passing, context
         self.group: Ids = np.full(len(units), -1, dtype=np.int64)
         self.count = 0

@@ -34,6 +34,7 @@ class _Wildcards:
     """The stars of every point. Mutable: they are set one pattern after the other."""
 
     def __init__(self, points: Units, people: Ids, rows: Ids) -> None:
+        """Start without stars: ``_stars`` has the points of each pattern of suppressed columns, ``_starred`` the number of these columns."""
         self._points, self._people, self._rows = points, people, rows
         self._free = [column for column, ladder in enumerate(points.ladders) if ladder.top > 0]
         self._tops = tuple(ladder.top for ladder in points.ladders)
@@ -41,7 +42,7 @@ class _Wildcards:
         self._starred = np.zeros(len(points), dtype=np.int64)
 
     def run(self, context: Context) -> int:
-        """Set stars until every point has enough compatible people, fewest stars first; return the number of starred cells of all rows."""
+        """Set stars until every point has enough compatible people, fewest stars first; return the number of suppressed cells of all rows."""
         plain = (0,) * len(self._tops)
         self._stars = {plain: np.arange(len(self._points))}
         failing = self._few(plain, np.arange(len(self._points)))

@@ -123,6 +123,7 @@ class _Coding:
         missing: str | None,
         parts: DeclaredParts | None,
     ) -> None:
+        """Prepare lookups of groups and values; rows of unknown groups (``unknown``), missing values (``lost``) and values outside the domain (``outside``) are noted."""
         self.groups, self.domain, self.elsewhere, self.missing, self.parts = groups, domain, elsewhere, missing, parts
         self.value = domain.values.name
         self.columns = [*groups.columns, self.value]

@@ -116,7 +116,7 @@ class DeclaredDomain:
         them.
         """
         values, weights, keeps = _domain(source, name)
-        by_group = _of_groups(source)
+        by_group = _keeps_by_name(source)
         _check_listed(values)
         for value in added:
             if value not in values.cast(pl.String).to_list():
@@ -323,8 +323,8 @@ def _domain(source: Any, name: str) -> tuple[pl.Series, list[Any] | None, list[A
     )
 
 
-def _of_groups(source: Any) -> dict[str, list[Any]]:
-    """Return the columns of retention probabilities that groups may name."""
+def _keeps_by_name(source: Any) -> dict[str, list[Any]]:
+    """Return the columns ``keep_NAME`` of a declared domain by their names: retention probabilities for the groups that name them."""
     if isinstance(source, Mapping | list | tuple | pl.Series | np.ndarray):
         return {}
     frame = _read(source, "domain")

@@ -116,6 +116,7 @@ def _written(alpha: Mapping[int, Fraction]) -> dict[str, str]:
 
 
 def _read(written: Mapping[str, Any]) -> dict[int, Fraction]:
+    """Return the noise by group size that the details store."""
     return {
         whole(int(size), "alpha", low=1): exact(value, f"alpha of size {size}", above=0, high=_LARGEST_ALPHA)
         for size, value in written.items()

@@ -53,6 +53,7 @@ class _Noise:
     """The noise of every value, exactly."""
 
     def __init__(self, alpha: Number | Mapping[Any, Number], prior: PublicPrior) -> None:
+        """Take the noise of every value (a mapping), or a scale for the weights of the prior."""
         self.prior = prior
         self.listed = (
             {value: exact(noise, f"alpha of {value!r}", low=0) for value, noise in alpha.items()}
@@ -62,6 +63,7 @@ class _Noise:
         self.scale = None if isinstance(alpha, Mapping) else exact(alpha, "alpha", low=0)
 
     def __call__(self, value: Any) -> Fraction:
+        """Return the noise of one value."""
         if self.listed is not None:
             if value not in self.listed:
                 raise PolicyError(f"alpha has no entry for the value {value!r}.", setting=("alpha",), value=value)

@@ -43,6 +43,7 @@ class _Search:
     """
 
     def __init__(self, needs: Sequence[RequiredNoise], starts: Sequence[float]) -> None:
+        """Start with the interval from each start to the scale that certainly suffices (``top``)"""
         self.needs, self.one = needs, needs[0]
         self.size = np.array([need.size for need in needs])
         self.drawn = np.array([need.drawn for need in needs])

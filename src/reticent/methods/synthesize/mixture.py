@@ -52,6 +52,7 @@ class DroppedOutput:
     def __init__(
         self, counts: Mapping[int, int], output: Mapping[int, int], scale: Fraction, prior: PublicPrior
     ) -> None:
+        """Prepare sums over classes of weight and retention probability: ``free`` counts the values of each that occur neither in counts nor output, ``sure`` is the noise of the others, which are retained."""
         self.counts = {value: people for value, people in counts.items() if people}
         self.output = {value: times for value, times in output.items() if times}
         self.size, self.drawn = sum(self.counts.values()), sum(self.output.values())

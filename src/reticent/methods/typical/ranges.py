@@ -180,6 +180,7 @@ class LabelRanges:
 
 
 def _places(ends: Sequence[Any], kind: ValueType) -> NDArray[Any]:
+    """Return the ends of ranges as an array: floats, or integers, which are Python objects if they may overflow."""
     if kind is ValueType.REAL:
         return np.array(ends, dtype=np.float64)
     needs_objects = any(end >= 2**61 for end in ends)
