@@ -82,11 +82,11 @@ def joint_law() -> NDArray[np.float64]:
     curves = np.array([diagnosis.by_age() for diagnosis in DIAGNOSES])
     by_sex = np.array([[diagnosis.women, diagnosis.men] for diagnosis in DIAGNOSES])
     seasons = np.array([diagnosis.season for diagnosis in DIAGNOSES])
-    places = np.array(
+    by_district = np.array(
         [[diagnosis.districts.get(district.name, 1.0) for district in DISTRICTS] for diagnosis in DIAGNOSES]
     )
     probabilities: NDArray[np.float64] = np.einsum(
-        "pa,as,da,ds,dm,dp->pasmd", population(), _sex_by_age(), curves, by_sex, seasons, places, optimize=True
+        "pa,as,da,ds,dm,dp->pasmd", population(), _sex_by_age(), curves, by_sex, seasons, by_district, optimize=True
     )
     probabilities /= probabilities.sum()
     return probabilities
@@ -106,12 +106,12 @@ def population() -> NDArray[np.float64]:
 
 def draw_postcodes(district: Index, random: np.random.Generator) -> pl.Series:
     """Sample a postcode of each person's district."""
-    return _draw_by(district, [each.postcodes for each in DISTRICTS], random)
+    return _draw_by(district, [district_entry.postcodes for district_entry in DISTRICTS], random)
 
 
 def draw_nationalities(district: Index, random: np.random.Generator) -> pl.Series:
     """Sample a nationality by the distribution in each person's district."""
-    return _draw_by(district, [each.nationalities for each in DISTRICTS], random)
+    return _draw_by(district, [district_entry.nationalities for district_entry in DISTRICTS], random)
 
 
 def draw_names(nationality: pl.Series, sex: Index, random: np.random.Generator) -> pl.Series:
@@ -119,9 +119,9 @@ def draw_names(nationality: pl.Series, sex: Index, random: np.random.Generator) 
     names = np.empty(len(nationality), dtype=object)
     values = nationality.to_numpy()
     for language, pool in NAMES.items():
-        for number, given in enumerate((pool.female, pool.male)):
+        for number, given_names in enumerate((pool.female, pool.male)):
             rows = np.flatnonzero((values == language) & (sex == number))
-            first = random.choice(np.array(given, dtype=object), len(rows))
+            first = random.choice(np.array(given_names, dtype=object), len(rows))
             names[rows] = first + " " + random.choice(np.array(pool.surnames, dtype=object), len(rows))
     return pl.Series(names, dtype=pl.String)
 

@@ -174,7 +174,7 @@ class Tour:
             f"{linked.hits:,} voters match exactly one row, and {linked.details['right']:,} correct diagnoses are learned.",
             "bad",
             notes=(linked.example, self.before[1].example),
-            facts={"attacks_before": [each.as_dict() for each in self.before]},
+            facts={"attacks_before": [outcome.as_dict() for outcome in self.before]},
         )
 
     def _publish(self) -> Step:
@@ -195,8 +195,8 @@ class Tour:
             columns=columns,
             rows=rows,
             notes=tuple(
-                f"Promised: {covers(*each)}"
-                for each in promised_by(self.release.certificate, self.release.public.manifest)
+                f"Promised: {covers(*entry)}"
+                for entry in promised_by(self.release.certificate, self.release.public.manifest)
             ),
             facts={
                 "levels": dict(zip(private.search["columns"], private.search["chosen"], strict=True)),
@@ -219,24 +219,24 @@ class Tour:
             f"{linked.hits:,} voters match exactly one row, and {linked.details['learned']:,} diagnoses are learned.",
             "good" if linked.hits == linked.details["learned"] == shared.hits == 0 else "bad",
             notes=(linked.example, shared.example),
-            facts={"attacks_after": [each.as_dict() for each in self.after]},
+            facts={"attacks_after": [outcome.as_dict() for outcome in self.after]},
         )
 
     def _verify(self) -> Step:
         """Verify the release, and a copy in which one value was changed."""
-        found = verify(self.path("release"))
+        result = verify(self.path("release"))
         tampered = verify(self._tampered())
         shutil.rmtree(self.path("release-tampered"))
-        claims = [check for check in found.checks if check.claim]
+        claims = [check for check in result.checks if check.claim]
         return Step(
             "Verify: do not trust, check",
             "Every recipient can recompute each claim from the public files alone, without the hospital's data.",
-            " ".join(found.headline.lines()),
-            "good" if found.holds else "bad",
+            " ".join(result.headline.lines()),
+            "good" if result.holds else "bad",
             ("check", "result", "why"),
             tuple((check.name, check.status, check.detail) for check in claims),
             (f"In a copy, one diagnosis was changed. The verification reports: {tampered.failures[0].detail}",),
-            {"holds": found.holds, "tampered_holds": tampered.holds},
+            {"holds": result.holds, "tampered_holds": tampered.holds},
         )
 
     def _tampered(self) -> Path:

@@ -63,8 +63,10 @@ def count_regions(
 def _of_blocks(
     query: CountQuery, nested: NestedRegions, regions: pl.DataFrame, split: Mapping[str, Condition], classes: pl.Series
 ) -> Covers:
-    """Return how single-column conditions cover the classes of some rows: possible and certain exactly, block by block,
-    and a share consistent with both.
+    """Return how a conjunction of conditions on single columns (``split``) covers the class of each row in ``classes``.
+
+    A class possibly meets it if one of its blocks (regions without the regions inside) may, and certainly if all do,
+    both exactly; the share of its volume that meets it is made consistent with this.
     """
     possible, certain = nested.met(split)
     all_steps = [np.ones(len(column.steps), dtype=bool) for column in nested.columns]

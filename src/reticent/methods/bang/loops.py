@@ -566,7 +566,9 @@ def shown(group: Any, encloser: Any, level: Any, lows: Any, axis_of: Any, shift_
 
 
 def _halves(region: int, other_region: int, group: Any, level: Any, lows: Any, axis_of: Any, shift_of: Any) -> bool:
-    """True if two regions are the halves of one, and of one group."""
+    """True if two regions have the same group and are the two halves of one region: equal level, and equal cells but for
+    the last bit of the axis halved last.
+    """
     if group[region] != group[other_region] or level[region] != level[other_region] or level[region] == 0:
         return False
     halving = level[region] - 1

@@ -94,10 +94,10 @@ class LocalSearch:
         block_count = int(blocks.max()) + 1
         groups = group if block_count == 1 else split((blocks, block_count), 1)
         pairs_of_units = float((np.bincount(blocks).astype(np.float64) ** 2).sum())
-        greedy = seconds is None or 2 * _GREEDY_SECONDS * pairs_of_units <= seconds
+        try_greedy = seconds is None or 2 * _GREEDY_SECONDS * pairs_of_units <= seconds
         for block in range(block_count):
             members = np.flatnonzero(blocks == block)
-            yield GroupBlock.of(points.only(members), members, groups[members], self.judge, greedy)
+            yield GroupBlock.of(points.only(members), members, groups[members], self.judge, try_greedy)
 
 
 class GroupBlock:

@@ -42,15 +42,17 @@ class PersonSequences:
         return self.rows.codes[self.wave_place].astype(np.int64)
 
     def wide(self, pattern: WavePattern) -> FrequencySet:
-        """Return people as points: a column that never changes once, any other once for every wave. Their histograms count people by number."""
+        """Return the people of a pattern (with rows at the same waves) as points with their values at all waves: a column that
+        never changes occurs once, any other once for every wave. The only sensitive value of a point is its person's number.
+        """
         hierarchies: list[BoundHierarchy] = []
         codes = []
         for index, (hierarchy, column) in enumerate(zip(self.rows.hierarchies, self.rows.codes, strict=True)):
             if index == self.wave_place:
                 continue
-            at_waves = [column[rows] for rows in pattern.rows]
-            changing = any((wave_codes != at_waves[0]).any() for wave_codes in at_waves[1:])
-            distinct_columns = at_waves if changing else at_waves[:1]
+            codes_at_waves = [column[rows] for rows in pattern.rows]
+            is_changing = any((wave_codes != codes_at_waves[0]).any() for wave_codes in codes_at_waves[1:])
+            distinct_columns = codes_at_waves if is_changing else codes_at_waves[:1]
             hierarchies += [hierarchy] * len(distinct_columns)
             codes += distinct_columns
         people = pattern.people

@@ -26,7 +26,9 @@ class WaveValues:
     reference: NDArray[np.int64]
 
     def at(self, wave: int, groups: Groups) -> Groups:
-        """Return groups of people as groups of their rows at a wave; their histograms count people by number."""
+        """Return groups of people as groups of their rows at one wave: the person numbers in the histograms of ``groups`` are
+        replaced by the people's sensitive values at that wave.
+        """
         cells = groups.histograms
         values = self.values[wave][cells.values]
         histograms = Histograms.from_cells(cells.owners, values, cells.counts, len(groups), self.domain.size)

@@ -106,7 +106,7 @@ class Draws:
         )
 
     def poisson(self, mean: float) -> int:
-        """Sample a Poisson count by the same inversion."""
+        """Sample a Poisson count by inverting the distribution function with a uniform random number; 0 unless ``mean`` is positive."""
         from scipy.special import pdtr
 
         return self._inverted(lambda count: float(pdtr(count, mean)), mean, mean, None) if mean > 0 else 0

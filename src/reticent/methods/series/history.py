@@ -550,7 +550,7 @@ class History:
             for scale in scales
         }
         placement = Placement(group_of[real_rows], np.empty((0, 1), dtype=np.int64), sizes - members)
-        gone, left = gone_after(state, snapshot, diff, placement, self._marks())
+        departed, left = gone_after(state, snapshot, diff, placement, self._marks())
         release = SeriesRelease(
             number=len(self) + 1, people=snapshot.keys, group_of=group_of[real_rows], value_of=snapshot.value, quasi=snapshot.quasi, events=diff.events, left=left,
             offsets=np.concatenate([[0], np.cumsum(sizes)]), values=values[order], counterfeits=sizes - members, **positions_of(boxes, orders),
@@ -564,7 +564,7 @@ class History:
         )
         after = HistoryState(
             release,
-            gone,
+            departed,
             rows.clear(),
             self.settings.domain,
             ranges,
@@ -658,7 +658,7 @@ class History:
         )
 
     def _place(self, state: HistoryState | None, store: StateStore | None = None) -> SeriesPosition:
-        """Return the position of the next release; refused if imported signatures do not fit ``balance='blocks'``."""
+        """Return what the next release needs to know of the series before it; refused if imported signatures do not fit ``balance='blocks'``."""
         if state is not None and self.settings.balance == "blocks":
             blocks = {frozenset(block) for block in domain_blocks(len(state.domain), self.settings.m)}
             signatures_used = {frozenset(row[row >= 0].tolist()) for row in np.unique(state.signatures, axis=0)}

@@ -15,10 +15,11 @@ _TRIED_AT_ONCE = 64
 
 
 def settled(units: Units, group: Ids, passing: Passing, context: Context) -> Ids:
-    """Return the partition with unplaced units (-1) placed too, block by block; -1 remains where no way passes.
+    """Return the partition with the units without a class (-1) placed too, where that passes; a block is all units that could
+    share a class, and blocks are treated one by one.
 
-    There are three ways: units are taken from classes that can spare them, classes join the units, or each unit joins a
-    class. The cheapest is used.
+    There are three ways: units are taken from classes that can spare them, whole classes join the units, or each unit
+    joins a class. The cheapest that passes is used.
     """
     group = group.copy()
     block, blocks = units.apart
@@ -26,7 +27,9 @@ def settled(units: Units, group: Ids, passing: Passing, context: Context) -> Ids
         context.check("placing the last rows")
         block_units = np.flatnonzero(block == block_index) if blocks > 1 else np.arange(len(units))
         part = _Unplaced(units, block_units, group, passing)
-        partitions = [way for way in (part.filled(), part.absorbing(), part.joining()) if way is not None]
+        partitions = [
+            partition for partition in (part.filled(), part.absorbing(), part.joining()) if partition is not None
+        ]
         if partitions:
             group = min(partitions, key=units.cost)
     return group

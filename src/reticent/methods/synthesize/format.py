@@ -133,9 +133,9 @@ class SyntheticFormat(MechanismFormat):
             raise DataError(f"The table {FORMAT} must have the columns {', '.join([*group_columns, value])}.")
         for chunk in _batches(public.rows[FORMAT].chunks()):
             group, code = _places(chunk, groups.frame.select(group_columns)), _places(chunk, domain.values.to_frame())
-            for places, column_names, kind in ((group, group_columns, "a group"), (code, [value], "a value")):
-                if places.null_count():
-                    row = chunk.filter(places.is_null()).row(0, named=True)
+            for indexes, column_names, kind in ((group, group_columns, "a group"), (code, [value], "a value")):
+                if indexes.null_count():
+                    row = chunk.filter(indexes.is_null()).row(0, named=True)
                     described = ", ".join(f"{key} = {row[key]!r}" for key in column_names)
                     raise DataError(f"A row of {FORMAT} has {kind} that was not declared: {described}.")
             yield group.to_numpy().astype(np.int64), code.to_numpy().astype(np.int64)
@@ -209,7 +209,7 @@ def _batches(chunks: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     collected: list[pl.DataFrame] = []
     for chunk in chunks:
         collected.append(chunk)
-        if sum(each.height for each in collected) >= _ROWS_AT_ONCE:
+        if sum(chunk_collected.height for chunk_collected in collected) >= _ROWS_AT_ONCE:
             yield pl.concat(collected)
             collected = []
     if collected:

@@ -120,7 +120,9 @@ class Synthetic:
                 setting=("groups",),
                 value=self.groups,
             )
-        nested = isinstance(self.domain, list | tuple) and any(isinstance(each, list | tuple) for each in self.domain)
+        nested = isinstance(self.domain, list | tuple) and any(
+            isinstance(listed_value, list | tuple) for listed_value in self.domain
+        )
         if self.domain is not None and (nested or isinstance(self.domain, int) or not _is_input(self.domain)):
             raise PolicyError(
                 f"Synthetic: domain must be a file, a frame, a list of values, or a mapping from values to weights, but it is {self.domain!r}.",
@@ -184,9 +186,11 @@ class Synthetic:
         return None
 
     def declared(self, table: Table) -> tuple[DeclaredGroups, DeclaredDomain, DeclaredParts | None]:
-        """Return the public inputs, in the types of the table's columns."""
+        """Return the declared groups, the declared domain and, if given, the partition of the values, in the types of the
+        table's columns; with a partition, the domain consists of its parts.
+        """
         value = next(iter(table.sensitive))
-        added = [each for each in (self.elsewhere, self.missing) if each is not None]
+        added = [extra_value for extra_value in (self.elsewhere, self.missing) if extra_value is not None]
         groups = DeclaredGroups.of(self.groups, list(table.quasi), table.schema)
         keep = self.keep if self._lists_keep else None
         if self.parts is None:
@@ -217,7 +221,7 @@ class Synthetic:
             self.public,
             table.weight is not None,
             plan.drawn,
-            {name: each.alpha for name, each in by_group.items()},
+            {name: part_plan.alpha for name, part_plan in by_group.items()},
         )
         return Draft(
             format=FORMAT,

@@ -43,7 +43,7 @@ class _Moves:
 
     def some_other(self, value: Any) -> bool:
         """True if one of them is not ``value``."""
-        return any(each is None or each != value for each in self.values)
+        return any(member is None or member != value for member in self.values)
 
 
 class DroppedOutput:
@@ -62,7 +62,9 @@ class DroppedOutput:
         touched = list(dict.fromkeys([*self.counts, *self.output]))
         self.classes = dict(zip(touched, prior.class_of[touched].tolist(), strict=True)) if touched else {}
         present = np.bincount(list(self.classes.values()), minlength=len(prior.classes)).tolist()
-        self.free = tuple(record_class.count - own for record_class, own in zip(prior.classes, present, strict=True))
+        self.free = tuple(
+            record_class.count - occurring for record_class, occurring in zip(prior.classes, present, strict=True)
+        )
         self.sure = sum((self.alphas[kind] for kind in self.classes.values()), Fraction(0))
 
     def discloses(self, epsilon: Fraction) -> tuple[bool, float]:
@@ -110,10 +112,12 @@ class DroppedOutput:
         """Return the moves of a person away from a value, grouped by their effect on the output's probability."""
         moves: dict[tuple[Fraction, int | None], _Moves] = {}
         for value, people in self.counts.items():
-            kind, shown = self.classes[value], self.output.get(value, 0)
+            kind, times_shown = self.classes[value], self.output.get(value, 0)
             weight_after = people - 1 + self.alphas[kind]
-            factor = weight_after / (weight_after + shown) * (self.keeps[kind] if people == 1 and shown else 1)
-            _listed(moves, factor, kind if people == 1 and not shown else None, value)
+            factor = (
+                weight_after / (weight_after + times_shown) * (self.keeps[kind] if people == 1 and times_shown else 1)
+            )
+            _listed(moves, factor, kind if people == 1 and not times_shown else None, value)
         return list(moves.values())
 
     @cached_property
@@ -121,9 +125,11 @@ class DroppedOutput:
         """Return the moves of a person to a value, grouped by their effect on the output's probability."""
         moves: dict[tuple[Fraction, int | None], _Moves] = {}
         for value, kind in self.classes.items():
-            people, shown = self.counts.get(value, 0), self.output.get(value, 0)
+            people, times_shown = self.counts.get(value, 0), self.output.get(value, 0)
             weight_before = people + self.alphas[kind]
-            _listed(moves, (weight_before + shown) / weight_before / (1 if people else self.keeps[kind]), None, value)
+            _listed(
+                moves, (weight_before + times_shown) / weight_before / (1 if people else self.keeps[kind]), None, value
+            )
         for kind, free in enumerate(self.free):
             if free:
                 _listed(moves, Fraction(1), kind, None)

@@ -144,4 +144,4 @@ def sample(
 def tally(codes: Ints, prior: PublicPrior) -> dict[Any, int]:
     """Return the count of each value among codes."""
     values, times = np.unique(codes, return_counts=True)
-    return {prior.value(code): each for code, each in zip(values.tolist(), times.tolist(), strict=True)}
+    return {prior.value(code): count for code, count in zip(values.tolist(), times.tolist(), strict=True)}

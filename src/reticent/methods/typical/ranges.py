@@ -78,7 +78,7 @@ class RangeGrids:
         multiples = np.where(multiples > self.high, multiples - step, multiples)
         return self._inside(np.where(multiples < self.low, multiples + step, multiples))
 
-    def _in_steps(self, places: NDArray[Any]) -> NDArray[Any]:
+    def _in_steps(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return numbers rounded to a grid of 1, 2 or 5 times a power of ten, with about four steps in each range."""
         # Halve first, since the difference may overflow a float.
         quarter = (self.high / 4 - self.low / 4) * _ROUNDED_UP
@@ -86,15 +86,15 @@ class RangeGrids:
         step_index = np.maximum(np.searchsorted(_STEPS, quarter, side="right") - 1, 0)
         step_index = np.where(has_whole_ends, np.maximum(step_index, 3 * _LARGEST), step_index)
         # Counted in steps, so that every grid point is one number, however it is reached.
-        count = np.rint(places / _STEPS[step_index])
+        count = np.rint(numbers / _STEPS[step_index])
         count = np.where(_multiples(count, step_index) > self.high, count - 1, count)
         count = np.where(_multiples(count, step_index) < self.low, count + 1, count)
         return self._inside(_multiples(count, step_index))
 
-    def _in_calendar(self, places: NDArray[Any]) -> NDArray[Any]:
+    def _in_calendar(self, positions_given: NDArray[Any]) -> NDArray[Any]:
         """Return dates or timestamps rounded down to the longest calendar unit that is at most a quarter of their range."""
         days = self.kind is ValueType.DATE
-        low, high, moments = (_moments(positions, days) for positions in (self.low, self.high, places))
+        low, high, moments = (_moments(positions, days) for positions in (self.low, self.high, positions_given))
         quarter = high // 4 - low // 4
         starts = moments.copy()
         is_decided = np.zeros(len(starts), dtype=bool)

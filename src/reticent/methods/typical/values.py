@@ -49,10 +49,12 @@ class GroupedLeaves:
     count: int
 
     @classmethod
-    def of(cls, places: Ids, size: int, sizes: Ids, group: Ids, count: int) -> GroupedLeaves:
-        """Count units of some ``sizes``, each at one of ``size`` places and in a group (-1: none)."""
+    def of(cls, ranks: Ids, size: int, sizes: Ids, group: Ids, count: int) -> GroupedLeaves:
+        """Count the rows of each value in each group: unit ``u`` has ``sizes[u]`` rows with the value of rank ``ranks[u]``, of
+        ``size`` possible ranks, in the group ``group[u]`` (-1: none).
+        """
         counted_units = np.flatnonzero((group >= 0) & (sizes > 0))
-        keys = group[counted_units] * size + places[counted_units]
+        keys = group[counted_units] * size + ranks[counted_units]
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), dtype=bool), keys[1:] != keys[:-1]]))
@@ -69,9 +71,9 @@ class GroupedLeaves:
 
     def medians(self) -> tuple[Ids, Ids]:
         """Return the positions of the lower and upper median of each group; 0 for a group without entries."""
-        sums, upto = self.sums(), np.cumsum(self.times)
-        doubled = 2 * (upto - (np.cumsum(sums) - sums)[self.owners])
-        lower, upper = (self._first(np.flatnonzero(doubled >= sums[self.owners] + more)) for more in (0, 1))
+        sums, cumulated = self.sums(), np.cumsum(self.times)
+        doubled = 2 * (cumulated - (np.cumsum(sums) - sums)[self.owners])
+        lower, upper = (self._first(np.flatnonzero(doubled >= sums[self.owners] + offset)) for offset in (0, 1))
         return lower, upper
 
     def modes(self) -> tuple[Ids, Ids]:
@@ -142,11 +144,11 @@ def drawn_values(
     published = ValueType.published(hierarchy.leaves.dtype).dtype
     order = np.argsort(leaves.owners, kind="stable")
     starts, owners = leaves.starts[order], leaves.owners[order]
-    upto, first = starts_of(leaves.stops[order] - starts), np.searchsorted(owners, np.arange(leaves.count))
+    cumulated, first = starts_of(leaves.stops[order] - starts), np.searchsorted(owners, np.arange(leaves.count))
     chosen = uniform_below(leaves.covered()[label_of].astype(np.uint64), randomness.words()).astype(np.int64)
-    target = upto[first[label_of]] + chosen
-    run = np.searchsorted(upto, target, side="right") - 1
-    values = hierarchy.leaves.gather(leaves.leaf_at[starts[run] + target - upto[run]])
+    target = cumulated[first[label_of]] + chosen
+    run = np.searchsorted(cumulated, target, side="right") - 1
+    values = hierarchy.leaves.gather(leaves.leaf_at[starts[run] + target - cumulated[run]])
     ranges = LabelRanges(kind, meanings)
     ranged = ranges.ranged[label_of]
     plain = (
