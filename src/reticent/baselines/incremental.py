@@ -158,7 +158,9 @@ class ByunGroups:
         return (rows_of_groups.select(pl.col("value").n_unique().over("group"))["value"] >= self.l).to_numpy()
 
     def _split(self, rows: NewRows, group: Ints) -> Ints:
-        """Split groups at medians while, in both halves, every cohort has enough distinct values."""
+        """Return the group of every row (-1: none) after splitting groups at medians while, in both halves, the rows of every
+        first release ('cohort') have enough distinct values.
+        """
         split, count = np.full(len(group), -1, dtype=np.int64), 0
         inside = np.flatnonzero(group >= 0)
         order = inside[np.argsort(group[inside], kind="stable")]
@@ -237,7 +239,7 @@ def _grown(before: pl.DataFrame | None, frame: pl.DataFrame, key: str) -> pl.Dat
 
 
 def _scaled(rows: pl.DataFrame, quasi: Sequence[str]) -> Points:
-    """Scale quasi values to [0, 1]: numbers by their range, others by rank."""
+    """Return quasi values scaled to [0, 1], rows by columns: numbers by their range, others by rank."""
     columns = [rows[name] if rows[name].dtype.is_numeric() else rows[name].rank("dense") for name in quasi]
     matrix = np.stack([column.cast(pl.Float64).to_numpy() for column in columns], axis=1)
     low, high = matrix.min(axis=0), matrix.max(axis=0)

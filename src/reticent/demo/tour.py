@@ -210,7 +210,7 @@ class Tour:
         )
 
     def _attack_again(self) -> Step:
-        """Run the same attacks on the published files."""
+        """Run the attacks that were run on the table on the published files."""
         self.after = attack(self.path("release"), self._linkage(self.before[0].details["person"]), Homogeneity())
         linked, shared = self.after
         return Step(

@@ -35,7 +35,8 @@ class Claims:
 
 
 def drop_attack(gate: Gate, tuples: Sequence[Sequence[int]], seed: int = 0) -> Claims:
-    """Attack auditors of maxima: query the maximum of four people, then of three of them, dropping one at random, twice.
+    """Return what an attack on auditors of maxima learns: it queries the maximum of four people, then of three of them,
+    dropping one at random, twice.
 
     If the three are refused because of the true answer, the dropped person has the maximum.
     """
@@ -53,7 +54,7 @@ def drop_attack(gate: Gate, tuples: Sequence[Sequence[int]], seed: int = 0) -> C
 
 
 def parity_attack(gate: Gate, n: int, *, skewed: bool = False) -> Claims:
-    """Attack auditors of sums of zeros and ones: refused pairs reveal equality, one last sum reveals the values.
+    """Return what an attack on auditors of sums of zeros and ones learns: refused pairs reveal equality, one last sum the values.
 
     Two people are refused iff they are equal. Refused pairs are chained, each with its predecessor, so that everyone in
     the chain is known relative to the first. A person in an answered query cannot be used again. The last query needs
@@ -87,7 +88,9 @@ def parity_attack(gate: Gate, n: int, *, skewed: bool = False) -> Claims:
 
 
 def equality_attack(gate: Gate, groups: Sequence[Sequence[int]]) -> Claims:
-    """Attack auditors of sums and maxima: query SUM, COUNT and MAX under one condition; MAX is refused iff all values are equal."""
+    """Return what an attack on auditors of sums and maxima learns: it queries SUM, COUNT and MAX under one condition, and MAX
+    is refused iff all values are equal.
+    """
     claims = Claims(gate)
     for people in groups:
         total, _ = claims.ask(people, "sum")

@@ -43,7 +43,9 @@ class Pairs:
         bucket: str,
         evaluate: Callable[[pl.DataFrame], NDArray[np.bool_]],
     ) -> Pairs:
-        """Join types of people and types of values, with their multiplicities, by bucket; ``evaluate`` evaluates the pairs."""
+        """Return the pairs of types of people and of values in one bucket. ``people`` and ``values`` are the distinct rows of two
+        tables with their multiplicities; ``evaluate`` masks the joined rows that meet the condition.
+        """
         (person_types, members), (value_types, multiplicities) = people, values
         bucket_index, person, value = (
             unused(name, {*person_types.columns, *value_types.columns}) for name in ("place", "person", "value")

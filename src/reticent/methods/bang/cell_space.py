@@ -417,7 +417,9 @@ class GridSpace:
 
 
 def halvings_of(bits: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Cycle through the axes, one halving each, skipping axes whose bits are used up."""
+    """Return the order in which axes are halved, as pairs of the axis and the number of the halved bit: in turn, one halving
+    each, skipping axes whose ``bits`` are used up.
+    """
     return tuple(
         (axis, bit) for bit in range(max(bits, default=0)) for axis, axis_bits in enumerate(bits) if bit < axis_bits
     )
@@ -450,7 +452,7 @@ def order_of_keys(keys: Words) -> Ids:
 
 
 def _used_bits(words: Words) -> tuple[Words, int]:
-    """Strip the leading and trailing bits that are zero in all words, and return the number of bits left."""
+    """Return the words without the leading and trailing bits that are zero in all of them, and the number of remaining bits."""
     used_mask = int(np.bitwise_or.reduce(words, initial=0))
     trailing_zeros = max((used_mask & -used_mask).bit_length() - 1, 0)
     return words >> np.uint64(trailing_zeros), used_mask.bit_length() - trailing_zeros if used_mask else 0

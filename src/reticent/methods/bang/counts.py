@@ -119,7 +119,9 @@ def _each_covered(query: CountQuery, rows: pl.DataFrame) -> Covers:
 
 
 def _of_regions(pairs: Covers, kind: NDArray[np.int64], volume: NDArray[np.float64], count: int) -> Covers:
-    """Combine coverage over kinds of rows that may be in several regions, given the coverage of each pair of kind and region."""
+    """Return how a condition covers each of ``count`` kinds of rows, which may be in several regions, from how it covers each
+    pair of a kind and a region of some ``volume``.
+    """
     certain_counts, possible_counts, measured_counts = (
         np.bincount(kind, mask, count) for mask in (pairs.certain, pairs.possible, pairs.measured)
     )

@@ -35,7 +35,7 @@ def noted_of(cut: BangCut, definition: GroupDefinition) -> dict[str, Any]:
 
 
 def beside_cuts(cut: BangCut, definition: GroupDefinition, prior: Sequence[PriorDisclosure]) -> Judgement:
-    """Judge whether a cut may be released in addition to others of the same index: an adversary who holds all of them
+    """Return whether a cut may be released in addition to others of the same index: an adversary who holds all of them
     knows everyone's class in each, hence the common refinement.
     """
     if not prior or any(entry.details.get(_INDEX) != cut.index.fingerprint for entry in prior):

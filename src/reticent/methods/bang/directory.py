@@ -163,7 +163,7 @@ class BangDirectory:
 
     @classmethod
     def recorded(cls, space: GridSpace, lows: Ids, level: Ids, rows: Ids, tried: Ids) -> tuple[BangDirectory, Ids]:
-        """Rebuild the directory of regions given by first cell and level, in any order, and the number of each region in it.
+        """Return the directory of regions given by first cell and level, in any order, and the number of each region in it.
 
         The corners of the regions determine the nesting: no region inside another contains both of its corners.
         """

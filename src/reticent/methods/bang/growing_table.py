@@ -275,7 +275,7 @@ class GrownRelease:
     def of(
         cls, folder: GrowingFolder, state: GrowingState, context: Context, index: BangIndex | None = None
     ) -> GrownRelease:
-        """Return the release that leads to a state."""
+        """Return the release that leads to ``state``, with a version name that is never reused; the first one brings the index."""
         version = f"{state.number:04d}-{secrets.token_hex(8)}"
         state = replace(state, first=state.first or version, ledger=context.ledger)
         return cls(folder, version, state, index, context.series)
@@ -292,7 +292,7 @@ class GrownRelease:
         )
 
     def stored(self) -> SeriesState:
-        """Write the state."""
+        """Write the state after this release, and return the ledger's record of it."""
         files = self.folder.write(self.version, self.state, self.index)
         details = {"number": self.state.number, "files": files}
         return SeriesState(SERIES, self.version, details, follows=self.state.follows)

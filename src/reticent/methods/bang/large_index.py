@@ -62,7 +62,7 @@ def index_of_stream(
 
 
 def _sum(parts: list[FrequencySet]) -> FrequencySet:
-    """Sum frequency sets pairwise."""
+    """Return the sum of frequency sets, added in pairs so that large ones are added rarely."""
     while len(parts) > 1:
         pairs = [parts[index : index + 2] for index in range(0, len(parts), 2)]
         parts = [pair[0] if len(pair) == 1 else pair[0] + pair[1] for pair in pairs]
@@ -167,7 +167,7 @@ class KeySpool:
 
 
 def _distinct(keys: Words, rows: Ids) -> tuple[Words, Ids]:
-    """Return sorted distinct keys with summed rows."""
+    """Return the distinct keys of sorted ones (columns of words), and the sum of the rows of each."""
     if not len(rows):
         return keys, rows
     is_new = np.concatenate([[True], common_bits(keys) < 64 * len(keys)])
@@ -247,7 +247,7 @@ class BlockCounts:
         return Groups(self._sizes, histograms, histograms.total(domain.size), domain, self._extras)
 
     def _summed(self) -> tuple[Ids, Ids]:
-        """Return the distinct cells, sorted, with summed rows."""
+        """Return the distinct cells (pairs of block and joint sensitive value, as one number), sorted, and the rows of each."""
         keys = np.concatenate([block_keys for block_keys, _ in self._cells])
         counts = np.concatenate([block_counts for _, block_counts in self._cells])
         order = np.argsort(keys)

@@ -345,7 +345,7 @@ def listed(one: Any, other: Any, starts: Any, beside: Any) -> None:
 def balanced(
     rows: Any, volume: Any, lows: Any, highs: Any, sides: Any, head: Any, link: Any, beside: Any, pairs: Any
 ) -> int:
-    """Merge the smallest cluster with its best neighbour: minimal sum of the sides of the common box, times 1 + 0.2 |difference of log densities|.
+    """Merge clusters until none has a neighbour, each time the smallest with its best neighbour: minimal sum of the sides of the common box, times 1 + 0.2 |difference of log densities|.
 
     ``rows``, ``volume``, ``lows`` and ``highs`` have room for all clusters. ``head`` is the first of each block's
     neighbours, ``link`` the next of each, ``beside`` the neighbour (linked lists). ``pairs`` becomes the two parts of

@@ -134,7 +134,7 @@ class ClusterDraft:
         return grid.nearest(statistics(statistic, hierarchy.numbers()[leaves], self.group, self.count))
 
     def _with_distinct_labels(self) -> ClusterDraft:
-        """Merge clusters with equal labels, which may change the labels, until all differ."""
+        """Return the draft with clusters of equal labels merged, repeatedly since merging may change labels, until all differ."""
         draft = self
         while True:
             ids, count = number(
@@ -242,7 +242,7 @@ class ClusterDraft:
         return replace(self, labels=labels)._with_distinct_labels()
 
     def _joined(self, failing: Ids) -> ClusterDraft:
-        """Merge each failing cluster with the nearest one, nearest pairs first."""
+        """Return the draft in which each ``failing`` cluster is merged with the nearest one, nearest pairs first."""
         centres = self.units.synthetic(self.labels, self.count)
         nearest, distances = self._nearest(centres, failing)
         parent = np.arange(self.count)

@@ -99,7 +99,7 @@ class ClusterUnits:
         return cls(metric, records.take(order), position_of[owner])
 
     def parts(self, limit: int, minimum: int) -> list[Ids]:
-        """Split the records into parts of at most ``limit`` and at least ``minimum``, by repeatedly halving the widest column.
+        """Return parts of the records of at most ``limit`` and at least ``minimum`` each, from repeatedly halving the widest column.
 
         Consecutive parts are neighbours in the splits.
         """

@@ -223,7 +223,7 @@ class Grid:
         return packed
 
     def unpack(self, packed: Cells) -> Cells:
-        """Decode cells from integers."""
+        """Return the cells that :meth:`pack` encoded as integers: one row per cell, one column per axis."""
         columns, remaining = [], packed
         for axis in reversed(self.axes):
             remaining, cell = np.divmod(remaining, axis.size)

@@ -118,7 +118,7 @@ def _value_sets(ranks: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Ids
 
 
 def _word_sets(members: Ids, bounds: Ids, size: int) -> tuple[Ids, Ids, Ids]:
-    """:func:`_value_sets` for at most 62 possible values: ``members`` are the values of all groups, those of group ``g`` from ``bounds[g]`` to ``bounds[g + 1]``.
+    """The distinct sets of values and the index of every group's set, as :func:`_value_sets` returns them, for at most 62 possible values: ``members`` are the values of all groups, those of group ``g`` from ``bounds[g]`` to ``bounds[g + 1]``.
 
     A set is one word with a bit per value; sets are numbered in the order of the groups that have them first.
     """
@@ -345,7 +345,7 @@ def _numbered(text: str, use_counts: Counter[str]) -> str:
 
 
 def _distinct(labels: list[str]) -> list[str]:
-    """Make the labels unique: a value may be spelled like a set of others, or like the label for all values."""
+    """Return unique labels: repeated ones get a suffix, since a value may be spelled like a set of others, or like the label for all values."""
     if len(set(labels)) == len(labels):
         return labels
     unique_labels: dict[str, None] = {}

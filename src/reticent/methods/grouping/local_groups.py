@@ -71,7 +71,7 @@ def _drawn(run: GroupRun, hierarchy: BoundHierarchy, cells: ColumnCells) -> Colu
 
 
 def _in_order(columns: Sequence[ColumnCells], group: Ids) -> tuple[list[ColumnCells], Ids]:
-    """Sort groups by their labels: return the cells of each column and the group of every unit in the new order."""
+    """Return the cells of each column and the group of every unit after sorting groups by their labels, so that group numbers disclose nothing more."""
     order = by_labels([(pl.Series(cells.labels, dtype=pl.String), cells.of_group) for cells in columns])
     new_index = np.empty(len(order), dtype=np.int64)
     new_index[order] = np.arange(len(order))

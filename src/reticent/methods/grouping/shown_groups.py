@@ -18,7 +18,7 @@ from reticent.methods.typical import typical_values
 
 
 def apart(sets: Sequence[Sequence[int]]) -> list[Columns]:
-    """Merge sets of columns that share a column; each of the resulting disjoint sets can be recoded independently."""
+    """Return disjoint sets of columns, from merging those that share a column; each can be recoded independently."""
     merged: list[set[int]] = []
     for columns in sets:
         overlapping = [disjoint_set for disjoint_set in merged if not disjoint_set.isdisjoint(columns)]

@@ -168,7 +168,7 @@ class Stage:
         return widths
 
     def cut(self, column: Ids, rows: Ids, least: int, *, between_equal: bool = False) -> Cut:
-        """Split every group along its column, nearest to the median, with at least ``least`` rows on both sides.
+        """The split of every group along its ``column``, nearest to the median, with at least ``least`` rows on both sides; ``rows`` is the number of rows of each group.
 
         A split separates two values or, with ``between_equal``, also two units with the same value. Of two equally near splits the first is taken. If
         nodes of a hierarchy are published, splits between nodes of a higher level are preferred.
@@ -205,7 +205,7 @@ class Stage:
         return Cut(left, right)
 
     def _highest(self, edge: Mask, column: Ids, values: Codes) -> Mask:
-        """Restrict the candidate splits (``edge``) of each group to those between nodes of the highest level."""
+        """Mask the candidate splits (``edge``) of each group that are between nodes of the highest hierarchy level that any candidate separates."""
         barrier = np.where(edge, 0, -1)
         for j, scale in enumerate(self.scales):
             if len(scale.parts):

@@ -114,7 +114,7 @@ class PublishedGroups:
         return self._lost(mask) > self.allowed or not self.groups.sizes[~mask].any()
 
     def _among_published(self, start: Mask) -> SuppressedGroups | None:
-        """Suppress groups that fail in comparison with the published rows, which changes these, until no group fails; None if too many rows are lost."""
+        """Return the suppressed groups if groups are compared with the published rows: failing ones are suppressed, which changes these rows, until no group fails. None if too many rows are lost."""
         mask = start.copy()
         while not self._too_many(mask):
             count_before = int(mask.sum())
@@ -132,7 +132,7 @@ class PublishedGroups:
         return None
 
     def _with_more(self, start: Mask) -> SuppressedGroups | None:
-        """Suppress further groups, chosen greedily for few rows, until the suppressed records pass as one group; None if too many rows are lost."""
+        """Return the suppressed groups with further ones, chosen greedily for few rows, so that the suppressed records pass as one group; None if too many rows are lost."""
         compared = columns_compared(self.definition, [column.name for column in self.groups.domain.columns])
         parts = self.definition.parts()
         if self.groups.owners or not all(tells_about(part, self.groups.domain) for part in parts):

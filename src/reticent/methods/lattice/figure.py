@@ -30,7 +30,7 @@ class LatticeFacts:
 
     @classmethod
     def of(cls, search: Mapping[str, Any]) -> LatticeFacts | None:
-        """From a draft's ``search``; None when the method did not search a lattice."""
+        """Return the facts in the ``search`` figures of a draft; None if the method did not search a lattice."""
         if not {"columns", "heights", "chosen"} <= set(search) or not search["chosen"]:
             return None
         columns, heights = tuple(search["columns"]), tuple(int(height) for height in search["heights"])
@@ -103,7 +103,7 @@ def describe(facts: LatticeFacts) -> str:
 
 
 def _dots(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
-    """Draw each node as a dot, stacked if a height has many; failing ones left, passing ones right, so that the border is visible."""
+    """Return the height and the elements of a drawing with a dot for each node, stacked if a height has many; failing ones left, passing ones right, so that the border is visible."""
     rows: list[list[tuple[int, ...]]] = [[] for _ in range(facts.height + 1)]
     for levels in product(*(range(height + 1) for height in facts.heights)):
         rows[sum(levels)].append(levels)
@@ -135,7 +135,7 @@ def _dots(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
 
 
 def _bands(facts: LatticeFacts, right: float) -> tuple[float, list[str]]:
-    """Draw one band per height if there are too many nodes, its width proportional to the square root of their number, split by status."""
+    """Return the height and the elements of a drawing for many nodes: one band per height, its width proportional to the square root of their number, split by status."""
     counts, counts_by_status = facts.counts(), facts.known()
     step = max(10.0, min(30.0, 420.0 / (facts.height + 1)))
     middle = (_LEFT + right) / 2

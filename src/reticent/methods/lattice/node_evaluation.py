@@ -121,14 +121,14 @@ class Evaluator:
         return self._known[int(np.argmax((self._known_levels <= levels).all(axis=1)))]
 
     def evaluate(self, levels: NodeLevels) -> Evaluation:
-        """Judge a node; rows of failing groups count as suppressed, and it passes if these are not too many."""
+        """Return the evaluation of a node, and log it: rows of failing groups count as suppressed, and the node passes if these are not too many."""
         self.context.check("searching")
         evaluation = self._evaluate(levels)
         self.log.append(evaluation)
         return evaluation
 
     def _evaluate(self, levels: NodeLevels) -> Evaluation:
-        """Judge a node; many small groups alone may rule it out without computing all groups."""
+        """Return the evaluation of a node; many small groups alone may rule it out without computing all groups."""
         if self._rules_out and len(nearest := self._nearest(levels)) > _MANY_POINTS:
             lost = nearest.in_small_groups(levels, self._least)
             if lost > self.allowed:

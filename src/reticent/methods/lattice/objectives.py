@@ -254,7 +254,9 @@ class Discernibility(Objective):
         return float(published_sizes @ published_sizes) + float(self._rows) * float(points.sizes[suppressed].sum())
 
     def growth(self, points: Points, suppressed: Mask | None) -> float:
-        """Return a lower bound of the cost of every generalization: merging groups adds to the sum of their squares."""
+        """Return a lower bound of the cost of every generalization: merging groups adds to the sum of their squared sizes, and
+        every row that is suppressed here is suppressed or in a group of at least the minimum size there.
+        """
         sizes = points.sizes.astype(np.float64)
         squared_sizes = float(sizes @ sizes)
         if suppressed is None:

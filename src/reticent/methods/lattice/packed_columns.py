@@ -66,7 +66,9 @@ def _outer_sum(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
 
 
 def _cut(cards: Sequence[int], points: int) -> tuple[tuple[int, ...], ...]:
-    """Split columns into runs whose tables stay small."""
+    """Return the columns' numbers of values (``cards``) in runs of neighbouring columns; the tables of a run, one entry per
+    combination of values, are small compared with the number of ``points``.
+    """
     limit = min(max(points // 8, _SHORTEST), _LONGEST)
     runs: list[tuple[int, ...]] = []
     for card in cards:

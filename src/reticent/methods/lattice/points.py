@@ -149,7 +149,7 @@ class Points:
         return "population" in self.extras and not self.sizes.all()
 
     def at(self, levels: NodeLevels) -> Points:
-        """Merge these groups at coarser levels."""
+        """Return the groups at coarser levels, merged from these."""
         keys, space = self._keys(levels)
         if not is_dense(space, len(keys)):
             order, starts = sort_equal(keys, space)

@@ -67,7 +67,9 @@ class _SetsBeside:
 
     @classmethod
     def of(cls, sets: Mapping[tuple[int, ...], KnownSet]) -> _SetsBeside:
-        """The sets sorted by their columns, so that sets with common first columns are consecutive."""
+        """The sets of known columns, sorted so that sets with common first columns are consecutive; those with requirements beyond
+        a number of people (``demand``) are listed once more for each requirement.
+        """
         counted = cls._listed(sets)
         demands = dict.fromkeys(known.demand for known in sets.values() if known.demand is not None)
         chosen = ((demand, {key: known for key, known in sets.items() if known.demand == demand}) for demand in demands)

@@ -87,15 +87,20 @@ def _tail(
     return float(chances @ tail(shown - hits, possible - q, absent))
 
 
-def _likely(q: int, s: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the plausible numbers of published true tuples with their probabilities; the omitted ones have a total below 1e-15."""
+def _likely(true_count: int, probability: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the likely numbers of published tuples among ``true_count``, each published with ``probability``, and how
+    probable each number is; the omitted ones have a total below 1e-15.
+    """
     from scipy.stats import binom
 
-    if s >= 1 or q == 0:
-        return np.array([q if s >= 1 else 0]), np.ones(1)
-    width = 9 * math.sqrt(q * s * (1 - s)) + 40
-    hits = np.arange(max(0, math.floor(q * s - width)), min(q, math.ceil(q * s + width)) + 1)
-    return hits, binom.pmf(hits, q, s)
+    if probability >= 1 or true_count == 0:
+        return np.array([true_count if probability >= 1 else 0]), np.ones(1)
+    width = 9 * math.sqrt(true_count * probability * (1 - probability)) + 40
+    hits = np.arange(
+        max(0, math.floor(true_count * probability - width)),
+        min(true_count, math.ceil(true_count * probability + width)) + 1,
+    )
+    return hits, binom.pmf(hits, true_count, probability)
 
 
 def _at_most(counts: NDArray[np.int64], trials: int, chance: Fraction) -> NDArray[np.float64]:

@@ -158,7 +158,7 @@ class _PerturbedStratum:
 
 
 def _strata(rows: Rows, condition: Condition, details: PerturbedManifest) -> list[_PerturbedStratum]:
-    """Group the rows by how many of the possible sensitive values make them meet the condition."""
+    """Return strata of the rows, by how many of the possible sensitive values make them meet the condition."""
     column, name = details.column, details.column.name
     distinct, multiplicities = rows.counted(
         [*(name_in_scope for name_in_scope in condition.scope if name_in_scope != name), name]

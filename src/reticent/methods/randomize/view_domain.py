@@ -122,7 +122,7 @@ class Attribute:
         return codes.astype(np.int64)
 
     def _converted(self, series: pl.Series) -> tuple[pl.Series, NDArray[np.bool_]]:
-        """Cast values to the domain's type, and mask the rows whose value was changed by the cast."""
+        """Return values cast to the domain's type, and a mask of the rows whose value was changed by the cast."""
         is_temporal = self.kind.is_temporal
         plain = series.fill_nan(None) if series.dtype.is_float() else series
         if isinstance(plain.dtype, pl.Datetime):

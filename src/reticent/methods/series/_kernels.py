@@ -104,7 +104,7 @@ def _take_again(
 def join_changed(
     stack: Any, starts: Any, rank: Any, avoid: Any, book: Any, signatures: Any, m: int, tries: int, group: Any
 ) -> int:
-    """Form groups of ``m`` rows with distinct values, such that every row's avoided signature is disjoint from the group's values.
+    """Fill ``group`` with groups of ``m`` rows with distinct values, such that every row's avoided signature is disjoint from the group's values.
 
     ``stack[starts[v]:starts[v + 1]]`` are the rows with value ``v`` in random order. Signatures of the book are tried
     first, in the order ``signatures``; then the most frequent values, ties by ``rank``. A signature is reused while the rest

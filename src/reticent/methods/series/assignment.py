@@ -446,7 +446,7 @@ class _Placing:
         return indices[begin : begin + count], np.concatenate([indices[:begin], indices[begin + count :]])
 
     def _sign(self, rows: Ints, signatures: Ints, number: Ints) -> Ints:
-        """Give rows the signatures numbered by ``number``, added to the book; return their indexes in it."""
+        """Assign row ``i`` to the padded signature ``signatures[number[i]]``; return the indexes of ``signatures`` in the book, to which new ones are added."""
         self.book, added = self.book.with_more(signatures)
         self.signature[rows] = added[number]
         return added
@@ -467,7 +467,9 @@ class _Placing:
         return signature.astype(np.int64), value_index.astype(np.int64), vacant[signature, value_index].astype(np.int64)
 
     def grouped(self) -> Placement:
-        """Partition every bucket into groups of one row per value, in addition to the groups that continue; groups are numbered at random."""
+        """Return the final assignment: the rows of every signature are partitioned into groups of one row per value, in addition to
+        the groups that continue; groups are numbered at random.
+        """
         rows = self._arranged(np.flatnonzero(self.signature >= 0))
         cells, width = self._cells(rows), self.book.width
         order = sort_equal(cells, len(self.book) * width)[0]

@@ -133,7 +133,7 @@ class NumberScale(QuasiScale):
         return pl.Int64 if self._whole else pl.Float64
 
     def _snapped(self, low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Move ends outward to multiples of the width; integer ranges end one below the next multiple."""
+        """Return the ends of ranges, moved outward to multiples of the width; integer ranges end one below the next multiple."""
         if self._whole:
             width = int(self.width)
             return low // width * width, high // width * width + (width - 1)
@@ -287,7 +287,9 @@ def places_on(values: pl.Series, order: Sequence[Any] | None) -> Floats:
 
 
 def merged_order(old: Sequence[Any] | None, new: Sequence[Any] | None) -> list[Any] | None:
-    """Merge new values into the order of a scale: obsolete values stay next to their predecessor, so that nodes stay contiguous."""
+    """Return the ``new`` order of a scale's values with the values of the ``old`` one inserted that it lacks, each next to its
+    predecessor, so that hierarchy nodes stay contiguous; None for a scale without an order.
+    """
     if new is None:
         return None
     merged, present = list(new), set(new)

@@ -49,7 +49,7 @@ class SnapshotDiff:
 
 
 def bind(snapshot: Snapshot, state: HistoryState | None, marks: PersonMarks, rules: PublishingRules) -> SnapshotDiff:
-    """Compare a snapshot with the previous state.
+    """Return everyone's event since the previous state, and the constraints on the rows of a snapshot that follow from it.
 
     Hardened: across any change or return the signature stays if it contains the new value, otherwise the new one must
     be disjoint from it. A group continues unchanged if it has no counterfeits and nobody in it left or changed their

@@ -12,7 +12,7 @@ _KINDS = ("insert", "update", "delete")
 
 
 def with_changes(table: pl.DataFrame, feed: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Apply a feed to a table, at most one change per person: inserted rows, updated rows (complete), and deleted keys."""
+    """Return a table after the changes of a ``feed``, at most one per person: inserted rows, updated rows (complete), and deleted keys."""
     required_columns = [CHANGE, *table.columns]
     missing = [name for name in required_columns if name not in feed.columns]
     if missing:

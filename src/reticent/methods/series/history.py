@@ -860,7 +860,7 @@ def _next(number: int, prior: Sequence[PriorDisclosure]) -> Judgement:
 
 
 def _typed(rows: pl.DataFrame, state: HistoryState | None, settings: HistorySettings) -> pl.DataFrame:
-    """Cast keys and quasi values to the types of the previous release: files of different months may be parsed differently.
+    """Return rows with keys and quasi values cast to the types of the previous release: files of different months may be parsed differently.
 
     Keys are integers or text, and no cast may change a key or a number.
     """
@@ -1010,7 +1010,7 @@ def _changed(settings: HistorySettings, arguments: Mapping[str, Any]) -> History
 
 
 def _checked(settings: HistorySettings) -> HistorySettings:
-    """Check settings: distinct column names, a large enough domain."""
+    """Return settings after checking them: distinct column names, valid numbers, a large enough domain."""
     whole(settings.m, "m", low=2)
     whole(settings.retention, "retention", low=0)
     names = settings.columns

@@ -102,7 +102,7 @@ class SnapshotOutcome:
     _written: SeriesState | None = None
 
     def stored(self) -> SeriesState:
-        """Write the state."""
+        """Write the state after the release, and return the ledger's record of it."""
         assert self.store is not None, "a release without a history cannot be stored in one"
         self._written = self.store.write(self.after, self.change)
         return self._written
@@ -300,7 +300,9 @@ class Republish:
         k: int,
         buckets: Ints | None,
     ) -> Draft:
-        """Draft the release of a placement: boxes, the state after it, its private figures and its evidence."""
+        """Return the draft of the release that assigns people to groups by ``placement``: its boxes, the state after it, its
+        private figures and its evidence. With ``k``, boxes are those of the ``buckets`` of people.
+        """
         placed_rows = np.flatnonzero(placement.group_of >= 0)
         if not len(placed_rows):
             raise Infeasible(

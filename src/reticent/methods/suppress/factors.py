@@ -89,7 +89,7 @@ def cycles(edges: Edges, count: int) -> Iterator[list[int]]:
 
 
 def cut_cycle(units: Units, cycle: list[int]) -> list[list[int]]:
-    """Cut a cycle into segments of three, and one or two of four if the length requires it, at minimal cost.
+    """Return the segments of a cycle of units, cut at minimal cost: three units each, and one or two of four if the length requires it.
 
     All rotations and, with two segments of four, all positions of the second are compared.
     """

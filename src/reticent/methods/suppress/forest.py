@@ -55,7 +55,9 @@ class NeighbourForest:
 
 
 def forest(neighbours_of: Neighbours, minimum: int) -> NeighbourForest:
-    """Join every component of fewer than ``minimum`` vertices to the nearest neighbour of its root outside it."""
+    """Return the forest from joining every component of fewer than ``minimum`` vertices to the nearest neighbour of its root
+    outside it, starting with single vertices.
+    """
     count = len(neighbours_of.nearest)
     parent, weight = np.full(count, -1, dtype=np.int64), 0
     component, members = list(range(count)), [[vertex] for vertex in range(count)]
@@ -97,7 +99,9 @@ class _Part:
 
 
 def split(parent: Ids, minimum: int) -> list[list[int]]:
-    """Split every tree into parts of ``minimum`` to max(2k-1, 3k-5) vertices that use disjoint edges."""
+    """Return parts of the trees of a forest (``parent`` of each vertex, -1 at roots), of ``minimum`` k to max(2k-1, 3k-5)
+    vertices each, that use disjoint edges.
+    """
     children: list[list[int]] = [[] for _ in range(len(parent))]
     roots = []
     for vertex, parent_vertex in enumerate(parent.tolist()):

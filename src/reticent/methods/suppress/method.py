@@ -217,7 +217,7 @@ class _Work:
 
     @classmethod
     def of(cls, method: Suppress, run: GroupRun, frequencies: FrequencySet, order: Ids | None) -> _Work:
-        """Partition the units for every set of columns, and choose the rows that are left out."""
+        """Return the classes of the units for every set of columns that an adversary may know, and the suppressed rows."""
         weights = {name: exact(weight, name) for name, weight in method.weights.items()}
         ladders, unit = ladders_of(frequencies.hierarchies, weights, method.keep, method.hiding)
         solver = SetSolver(frequencies, ladders, method.algorithm, method.exact, order is not None, run.context)

@@ -148,7 +148,7 @@ class SetSolver:
             units = replace(units, least=2 * units.least)
 
     def _by_class(self, units: Units, definition: GroupDefinition | None) -> PartitionResult:
-        """Partition units: exactly, by group sizes if the definition asks for nothing else, or by judging every group."""
+        """Return a partition in which every class satisfies the definition: found exactly, by class sizes if nothing else is required, or by judging every class."""
         by_size = definition is None or all(isinstance(part, KAnonymity) for part in definition.parts())
         if self.exact:
             return solve_exactly(units, self.context)

@@ -71,7 +71,7 @@ class PatternGreedy:
         self._unplaced: Ids = np.arange(len(units))
 
     def run(self) -> Ids:
-        """Place every unit that some pattern can place."""
+        """Return the class of every unit, -1 if no pattern could place it: cheapest patterns first, and of equal cost those that place the most rows."""
         total = len(self._unplaced)
         for cost, tier in groupby(
             cheapest_patterns(self._units.ladders, affordable(self._units)),

@@ -73,7 +73,7 @@ def solve_by_judgement(units: Units, passing: Passing, context: Context) -> Part
 
 
 def _by_points(units: Units, context: Context) -> Ids:
-    """Run the greedy on whole points, which are far fewer than rows."""
+    """Return the class of every unit by the greedy on points (all units with equal values together), which are far fewer than rows."""
     ids, count = units.points
     firsts = np.full(count, -1, dtype=np.int64)
     firsts[ids[::-1]] = np.arange(len(units))[::-1]
@@ -87,7 +87,7 @@ def _by_points(units: Units, context: Context) -> Ids:
 def _in_parts(
     units: Units, solver: Solver, proven: Callable[[Units], Fraction | None], largest_part: int, context: Context
 ) -> PartitionResult:
-    """Partition the units part by part, and return the largest proven factor of a part."""
+    """Return the partition from solving parts of at most about ``largest_part`` units separately, with the largest factor proven for a part."""
     group, count, factors = np.full(len(units), -1, dtype=np.int64), 0, []
     parts = list(_parts(units, largest_part))
     for index, part in enumerate(parts):

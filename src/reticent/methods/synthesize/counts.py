@@ -200,7 +200,9 @@ class _Coding:
 
 
 def _by_part(frame: pl.DataFrame, value: str, parts: DeclaredParts | None) -> pl.DataFrame:
-    """Replace each value by its part, with a flag whether it has one; without parts, by itself."""
+    """Return rows with each value replaced by its public part; without parts, unchanged. A value that has no part keeps its
+    text behind a prefix that no part has.
+    """
     if parts is None:
         return frame
     part = unused("part", frame.columns)

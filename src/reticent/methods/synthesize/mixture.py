@@ -261,7 +261,11 @@ class DroppedOutput:
         return float((self._logarithm(points) - largest_alpha * _log_share(points))[0])
 
     def _logarithm(self, x: Floats) -> Floats:
-        """Return the log of the integrand at the logit ``x`` of t."""
+        """Return the log of the integrand t^(n + s) (1 - t)^m prod_c (1 - f_c + f_c t^alpha_c)^free_c at the logit ``x`` of t.
+
+        Its integral is, up to a factor, the probability of the output, averaged over which of the ``free`` values that
+        neither people nor the output have are retained (with probability f); s is the noise of the others.
+        """
         log_t, log_rest = _log_share(x), _log_share(-x)
         logarithm = (self.size + float(self.sure)) * log_t + self.drawn * log_rest
         for free, alpha, keep in zip(self.free, map(float, self.alphas), map(float, self.keeps), strict=True):
