@@ -128,7 +128,7 @@ class Dendrogram:
         return group
 
     def merged(self, blocks: Groups, clusters: Ids) -> Groups:
-        """Return disjoint clusters as groups; blocks in no cluster are ignored."""
+        """Return disjoint clusters as groups, merged from the groups of all ``blocks``; blocks in no cluster are ignored."""
         sizes = (self.stops - self.starts)[clusters]
         positions = np.repeat(self.starts[clusters], sizes)
         positions += np.arange(len(positions)) - np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -242,18 +242,20 @@ def _assigned_by_flow(distances: Floats, is_near: NDArray[np.bool_], centres: Id
     may_belong = is_near.copy()
     may_belong[:, centres] = False
     may_belong[np.arange(centre_count), centres] = True
-    # Source, centres, points, sink.
+    # Nodes: the source (0), the centres, the points, the sink.
     centre, point = np.nonzero(may_belong)
-    heads = np.concatenate([np.zeros(centre_count, dtype=np.int64), 1 + centre, 1 + centre_count + np.arange(n)])
-    tails = np.concatenate([1 + np.arange(centre_count), 1 + centre_count + point, np.full(n, 1 + centre_count + n)])
+    edge_starts = np.concatenate([np.zeros(centre_count, dtype=np.int64), 1 + centre, 1 + centre_count + np.arange(n)])
+    edge_ends = np.concatenate(
+        [1 + np.arange(centre_count), 1 + centre_count + point, np.full(n, 1 + centre_count + n)]
+    )
     capacity = np.concatenate([np.full(centre_count, r), np.ones(len(centre) + n, dtype=np.int64)]).astype(np.int32)
-    graph = csr_array((capacity, (heads, tails)), shape=(n + centre_count + 2, n + centre_count + 2))
+    graph = csr_array((capacity, (edge_starts, edge_ends)), shape=(n + centre_count + 2, n + centre_count + 2))
     flow = maximum_flow(graph, 0, n + centre_count + 1)
     if flow.flow_value < r * centre_count:
         return None
-    carried = flow.flow[1 : 1 + centre_count, 1 + centre_count : 1 + centre_count + n].tocoo()
-    used = carried.data > 0
-    labels[carried.col[used]] = carried.row[used]
+    assignments = flow.flow[1 : 1 + centre_count, 1 + centre_count : 1 + centre_count + n].tocoo()
+    is_used = assignments.data > 0
+    labels[assignments.col[is_used]] = assignments.row[is_used]
     return labels
 
 

@@ -130,7 +130,7 @@ def _rows(columns: Sequence[Ids], count: int, nobody: int) -> Ids:
 
 
 def _packed_words(columns: Sequence[Ids]) -> Iterator[Ids]:
-    """Pack columns of small integers (-1: none) into words in which every value of each column has its own bit."""
+    """Yield words (an integer per unit) in which every value of each column of small integers (-1: none) has its own bit; as many words as needed."""
     offset = 0
     words: list[Ids] = []
     for ranks in columns:

@@ -140,7 +140,7 @@ class GroupBlock:
 
 
 def _with_failing_merged(points: BoxPoints, members: Ids, group: Ids, judge: CutJudge) -> Ids:
-    """Merge failing groups with their nearest groups until none fails or one group is left."""
+    """Return the group of every unit after merging failing groups with their nearest groups until none fails or one group is left."""
     count = int(group.max()) + 1
     while count > 1:
         failing = np.flatnonzero(judge.failing(members, group, count))

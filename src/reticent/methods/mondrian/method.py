@@ -161,7 +161,7 @@ class Mondrian(GroupMethod):
     def _with_suppression(
         self, run: GroupRun, units: FrequencySet
     ) -> tuple[ShownGroups, PublishedGroups, SuppressedGroups]:
-        """Partition the units, and choose the groups to suppress so that what is disclosed about suppressed records satisfies the definition; if there is no such choice, partition without suppression."""
+        """Return a partition of the units, the views of it, and the groups to suppress, such that what is disclosed about suppressed records satisfies the definition; if there is no such choice, a partition without suppression."""
         labelled, judge = self._partitioned(run, units)
         passing = self._passing_groups(labelled, judge, run.sets, run.definition)
         suppressible_rows = int(self._limit * units.rows)

@@ -47,7 +47,7 @@ def exact_interval(shown: int, possible: int, most: int, s: Number, beta: Number
 
 
 def _guess(shown: int, possible: int, most: int, present: Fraction, absent: Fraction, side: float) -> tuple[int, int]:
-    """Guess the ends by a normal approximation: the feasible count nearest to the estimate, and a distance from it. For speed only."""
+    """Return the feasible count nearest to the estimate, and about how far the interval's ends are from it, by a normal approximation. Used for speed only."""
     from scipy.special import ndtri
 
     middle = min(max(round((shown - absent * possible) / (present - absent)), 0), most)

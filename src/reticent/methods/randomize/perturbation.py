@@ -247,7 +247,7 @@ def _people(table: Table) -> pl.Series:
 
 
 def _beside(memory: str, prior: Sequence[PriorDisclosure]) -> Judgement:
-    """Judge a release with prior releases that used the same memory: a repeated sample discloses nothing new."""
+    """Allow a release beside prior ones that used the same memory of samples: a repeated sample discloses nothing new."""
     if all(entry.details.get("memory") == memory for entry in prior):
         return allow("Draws are kept: whoever's value did not change shows the same in all releases." if prior else "")
     return alone(prior)

@@ -60,7 +60,7 @@ class Reader(ABC):
         """Estimate how many rows of the original table meet a condition."""
 
     def count(self, condition: str | Condition, estimator: str = "uniform") -> Estimate:
-        """Same as :meth:`estimate`, under the name common to all releases."""
+        """Return the estimated number of records that meet a condition: :meth:`estimate` under the name common to all releases."""
         if estimator != "uniform":
             raise PolicyError(f"{self.called} a single estimator, not {estimator!r}.")
         return self.estimate(condition)
