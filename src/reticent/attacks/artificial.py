@@ -50,6 +50,9 @@ class ArtificialRecordsAttack(ABC):
         """Run the attack on both sides."""
 
     def _trial(self, view: AdversaryView) -> TwoSidedTrial:
+        """Return the attacked people and their control group, with the records each is compared with; an error if this
+        view cannot be attacked.
+        """
         reason = self.needs(view)
         if reason is not None:
             raise PolicyError(reason)
@@ -250,6 +253,9 @@ class NearestGuess(ArtificialRecordsAttack):
         )
 
     def _guessed(self, side: Side) -> tuple[Hits, pl.Series]:
+        """Return for each person of one side whether the value guessed from the nearest records is right (within
+        ``tolerance``), and the guesses.
+        """
         context = self.cohorts.context
         guess = side.shown.guesses(side.people, self.known, self.column, context, f"guessing {self.column}")
         allowed = int(exact(self.tolerance, "tolerance") * COLUMN)
@@ -320,10 +326,12 @@ class _Boxes:
 
     @classmethod
     def drawn(cls, index: RecordIndex, number: int, random: np.random.Generator) -> _Boxes:
-        """Sample ``number`` descriptions from random rows, each with enough columns to match one synthetic row, and some more.
+        """Return random descriptions, each an interval per column, that match exactly one synthetic row.
 
-        A category column must equal the row's value; a number equals it or, with probability 1/2, is open to the side away
-        from the median. Returns the descriptions that match one synthetic row at all.
+        Each starts from the values of a random row and uses columns in random order: as many as it takes to match one
+        row, and a random number more. A category must equal the row's value; a number equals it or, with probability
+        1/2, is bounded only on the side of the median. Of ``number`` descriptions those that match no single row are
+        dropped.
         """
         columns, random_rows = (
             index.ruler.columns,

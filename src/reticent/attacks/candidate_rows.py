@@ -139,7 +139,11 @@ def _matches(labels: LabelPlaces, pairs: CandidatePairs) -> Matches:
 
 
 def places_of(view: AdversaryView, quasi: Sequence[str], sensitive: str | None) -> LabelPlaces:
-    """Merge the published rows over the columns that the adversary can compare."""
+    """Return the distinct combinations of published labels in the columns ``quasi``, with their rows and candidates.
+
+    With a ``sensitive`` column each also has the expected number of rows per sensitive value. ``codes`` has an array
+    per column; ``owners``, ``values`` and ``weights`` are the (combination, value) entries.
+    """
     columns = [view.column(name) for name in quasi]
     combination_of, combination_count = view.combined(quasi)
     example_row = np.empty(combination_count, dtype=np.int64)
@@ -149,7 +153,9 @@ def places_of(view: AdversaryView, quasi: Sequence[str], sensitive: str | None) 
     empty = np.zeros(0, dtype=np.int64)
     shapes = view.shapes_of(combination_of, combination_count, quasi)
     if sensitive is None:
-        return LabelPlaces(codes, candidates, rows, empty, empty, np.zeros(0), 0, shapes)
+        return LabelPlaces(
+            codes, candidates, rows, owners=empty, values=empty, weights=np.zeros(0), domain=0, shapes=shapes
+        )
     groups = view.true_groups.marginal(sensitive)
     histograms, domain = groups.histograms, groups.domain.size
     # Within a group, each row has each sensitive value in proportion: only the group links the two.
@@ -161,5 +167,12 @@ def places_of(view: AdversaryView, quasi: Sequence[str], sensitive: str | None) 
     distinct, inverse = np.unique(combination_and_value, return_inverse=True)
     expected = np.bincount(inverse, weights=share_of_group * histograms.counts[entries], minlength=len(distinct))
     return LabelPlaces(
-        codes, candidates, rows, distinct // domain, distinct % domain, expected.astype(np.float64), domain, shapes
+        codes,
+        candidates,
+        rows,
+        owners=distinct // domain,
+        values=distinct % domain,
+        weights=expected.astype(np.float64),
+        domain=domain,
+        shapes=shapes,
     )

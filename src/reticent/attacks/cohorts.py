@@ -156,7 +156,10 @@ class Side:
     shown: RecordIndex = field(repr=False)
 
     def nearest(self, columns: Sequence[str], context: Context, what: str) -> NDArray[np.int64]:
-        """Return each person's distance to the nearest shown record by some columns; cached for the run."""
+        """Return each person's distance to the nearest shown record by some columns; cached for the run.
+
+        ``what`` names the step in progress messages.
+        """
         key = ("nearest", id(self), tuple(columns))
         if key not in context.memo:
             context.memo[key] = (self, self.shown.nearest(self.people, columns, context, what))

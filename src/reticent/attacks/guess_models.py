@@ -147,7 +147,9 @@ class Encoder:
 def _drawn_values(
     queried: QueriedPeople, column: int, labels: NDArray[np.int64], random: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return for each label one of the listed values that it covers, sampled by frequency; -1 if it covers none."""
+    """Return for each label of a column one of the values that it covers, sampled by the frequency of the values in the
+    list of people; -1 if it covers none of them.
+    """
     cover = queried.covers[column]
     weights = np.bincount(queried.values[column], weights=queried.times, minlength=cover.value_count)
     by_label = np.argsort(cover.labels, kind="stable")

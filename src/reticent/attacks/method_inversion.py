@@ -211,6 +211,7 @@ class Choice:
         return cheaper
 
     def _cost(self, levels: _Levels, objective: str) -> float:
+        """Return the value of the objective (lower is better) if the table is generalized to these hierarchy levels."""
         node = dict(zip(self.table.quasi, levels, strict=True))
         best = search(self.table, KAnonymity(1), objective=objective, node=node).best
         assert best is not None

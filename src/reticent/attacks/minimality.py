@@ -190,7 +190,9 @@ class _Beliefs:
         return np.asarray((self.after != self.alone).any(axis=1), dtype=bool)
 
     def example(self, placed: Placed, point: int, hit: bool) -> str:
-        """Return one person as an example sentence."""
+        """Return one person (with the quasi-identifier values of index ``point``) as an example sentence; ``hit`` is
+        False if the choice of the release raises no belief.
+        """
         if not hit:
             return f"Knowing how the release was chosen makes no {self.sensitive} more likely than the groups do."
         value = int(np.argmax([float(chance) for chance in self.after[point]]))

@@ -179,35 +179,38 @@ def _weigh_by_agreement(
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
 ) -> _Weighed:
-    """Return best weight, sum of weights and best label combination if no value matches two labels.
+    """Return per person the largest weight of a row, the sum of the weights of all rows, and the label combination of
+    that row.
 
-    The product over columns expands into a sum over sets of agreeing columns, and the rows that agree on a set are
-    found by a join: no pair of person and row is enumerated. Sets without so many columns that they are rare enter by
-    their expectation.
+    A weight is the Fellegi-Sunter likelihood ratio: per known column (1 - rate) / share + rate if the label agrees,
+    else rate; ``rates`` are the error rates of the columns, ``shares`` those of the labels in the list. Expanded, it is
+    a sum over sets of agreeing columns, and rows that agree on a set are counted by a join: no pair of person and row
+    is enumerated. Sets that ``_subsets`` omits as improbable add their expected weight, 1 per row. Needs labels that do
+    not overlap.
     """
     people, rows = len(queried), int(label_rows.candidates.sum())
     labels = [cover.lookup()[values] for cover, values in zip(queried.covers, queried.values, strict=True)]
-    sizes = [cover.label_count for cover in queried.covers]
+    label_counts = [cover.label_count for cover in queried.covers]
     share_of_person = [np.where(label >= 0, shares[j][label], 1.0) for j, label in enumerate(labels)]
     best_weight, sum_of_weights, best_label = np.zeros(people), np.zeros(people), np.full(people, -1, dtype=np.int64)
     covered_probability = 0.0
     for agreeing in _subsets(len(rates)):
-        exact_weight, largest_weight, can_agree = np.ones(people), np.ones(people), np.ones(people, dtype=bool)
+        term_weight, row_weight, can_agree = np.ones(people), np.ones(people), np.ones(people, dtype=bool)
         covered_probability += float(np.prod([1 - rate if j in agreeing else rate for j, rate in enumerate(rates)]))
         for j, rate in enumerate(rates):
             if j in agreeing:
                 can_agree &= is_known[j] & (labels[j] >= 0)
-                exact_weight *= (1 - rate) / share_of_person[j]
-                largest_weight *= (1 - rate) / share_of_person[j] + rate
+                term_weight *= (1 - rate) / share_of_person[j]
+                row_weight *= (1 - rate) / share_of_person[j] + rate
             else:
                 factor = np.where(is_known[j], rate, 1.0)
-                exact_weight *= factor
-                largest_weight *= factor
-        agreeing_label, row_counts = _agreeing_rows(label_rows, agreeing, labels, sizes)
+                term_weight *= factor
+                row_weight *= factor
+        agreeing_label, row_counts = _agreeing_rows(label_rows, agreeing, labels, label_counts)
         row_counts = np.where(can_agree, row_counts, 0)
-        sum_of_weights += exact_weight * row_counts
-        is_better = (row_counts > 0) & (largest_weight > best_weight)
-        best_weight[is_better], best_label[is_better] = largest_weight[is_better], agreeing_label[is_better]
+        sum_of_weights += term_weight * row_counts
+        is_better = (row_counts > 0) & (row_weight > best_weight)
+        best_weight[is_better], best_label[is_better] = row_weight[is_better], agreeing_label[is_better]
     return best_weight, sum_of_weights + rows * max(0.0, 1 - covered_probability), best_label
 
 
@@ -237,16 +240,15 @@ def _agreeing_rows(
 
 def _weigh_all(
     queried: QueriedPeople,
-    labels: LabelPlaces,
+    label_rows: LabelPlaces,
     is_known: Sequence[NDArray[np.bool_]],
     rates: Sequence[float],
     shares: Sequence[NDArray[np.float64]],
 ) -> _Weighed:
-    """Return the same if labels overlap (local recoding): every distinct person against every label combination, in
-    batches.
+    """Return what :func:`_weigh_by_agreement` returns, but for labels that overlap (local recoding).
 
-    People who agree in some columns have the same weights there, so the product over these columns is computed once for
-    all of them.
+    Compares every distinct person with every label combination, in batches. People who agree in some columns have the
+    same weights there, so the product over these columns is computed once for all of them.
     """
     weight_tables = []
     for cover, rate, share, values, is_known_value in zip(
@@ -255,18 +257,18 @@ def _weigh_all(
         table = np.where(cover.matrix(), ((1 - rate) / share + rate)[None, :], rate)
         table[values[~is_known_value]] = 1.0
         weight_tables.append(table.astype(np.float32))
-    column_parts = [
-        _weights_of_columns(columns, weight_tables, queried, labels)
-        for columns in _column_parts(queried, len(labels.rows))
+    products = [
+        _weights_of_columns(columns, weight_tables, queried, label_rows)
+        for columns in _column_parts(queried, len(label_rows.rows))
     ]
     people = len(queried)
-    candidates = labels.candidates.astype(np.float32)
+    candidates = label_rows.candidates.astype(np.float32)
     best_weight, sum_of_weights, best_label = np.zeros(people), np.zeros(people), np.zeros(people, dtype=np.int64)
     chunk_size = max(1, _CHUNK_CELLS // max(len(candidates), 1))
     for start in range(0, people, chunk_size):
         chunk = slice(start, start + chunk_size)
-        weights = column_parts[0][0][column_parts[0][1][chunk]]
-        for table, index_of in column_parts[1:]:
+        weights = products[0][0][products[0][1][chunk]]
+        for table, index_of in products[1:]:
             weights *= table[index_of[chunk]]
         best_label[chunk] = weights.argmax(axis=1)
         best_weight[chunk] = np.take_along_axis(weights, best_label[chunk, None], axis=1)[:, 0]

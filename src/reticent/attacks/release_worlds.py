@@ -101,10 +101,12 @@ class Worlds:
 
     @classmethod
     def of(cls, view: AdversaryView, table: Table, placed: Placed, limit: int) -> Worlds:
-        """Return all worlds that are consistent with the release; the sensitive values of ``table`` are not used.
+        """Return all possible worlds of the release: assignments of sensitive values to people that would be published
+        like this.
 
-        Refused if the parts have more than ``limit`` worlds together. A suppressed person may have any value in the
-        domains of the sensitive columns of ``table``.
+        They are enumerated per part (the people of one group, or one suppressed person) and refused if the parts have
+        more than ``limit`` worlds together. A suppressed person may have any value in the domains of the sensitive
+        columns of ``table``, whose own values are not used.
         """
         groups, sizes, group_of = view.true_groups, placed.sizes, placed.group_of
         values = _values(view, table, is_complete=placed.is_complete)

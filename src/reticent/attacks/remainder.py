@@ -65,6 +65,9 @@ class Remainder:
         )
 
     def _secret(self, view: AdversaryView) -> str | None:
+        """Return the sensitive column to guess: ``column`` if the release declares it, without a choice the first
+        declared one; else None.
+        """
         declared = [name for name in view.sensitive if name in view.reference]
         if self.column is None:
             return declared[0] if declared else None

@@ -44,41 +44,42 @@ class SinglingOut:
         return needs_groups(view)
 
     def attack(self, view: AdversaryView) -> Findings:
-        """Describe rows by published labels or values, count the rows that a description isolates, and report the best way.
+        """Describe rows by published labels or values, count the rows that a description isolates, and report the best
+        set of columns.
 
-        ``fitting`` are the rows that each description matches. A description of n rows isolates one of them if a further test
-        that each passes with probability 1/n is added (``refined_chance``). The baseline is the chance that a description
-        isolates one person if people were sampled independently.
+        ``fitting`` are the numbers of rows that the descriptions match. A description of n rows isolates one of them if
+        a further test that each passes with probability 1/n is added (``refined_chance``). The baseline is the chance
+        that a description isolates one person if people were sampled independently.
         """
         value_columns = [_ShownValues(values, counts) for values, counts in view.occurrences()]
         exact_values = [values for values in value_columns if values.values.name in view.declared or values.is_measured]
-        predicates = [self._by_labels(view), *(values.described() for values in exact_values)]
+        descriptions = [self._by_labels(view), *(values.described() for values in exact_values)]
         if view.declared:
             declared_view = view.knowing(list(view.declared))
-            predicates += [self._by_labels(declared_view.known(list(view.declared))), self._by_labels(declared_view)]
-        best = max(predicates, key=lambda predicate: (int(predicate.isolated.sum()), -len(predicate.names)))
-        people, hits = int(best.fitting.sum()), int(best.isolated.sum())
+            descriptions += [self._by_labels(declared_view.known(list(view.declared))), self._by_labels(declared_view)]
+        best = max(descriptions, key=lambda predicate: (int(predicate.isolated.sum()), -len(predicate.names)))
+        row_count, hits = int(best.fitting.sum()), int(best.isolated.sum())
         column_list = listing([name.name for name in best.names]) if best.names else ""
-        prefix = f"{hits:,} of {people:,} rows have {'a value' if len(best.names) == 1 else 'values'} of {column_list} that no other row has. "
-        prefix = "" if best is predicates[0] else prefix
+        prefix = f"{hits:,} of {row_count:,} rows have {'a value' if len(best.names) == 1 else 'values'} of {column_list} that no other row has. "
+        prefix = "" if best is descriptions[0] else prefix
         # (1 - 1/n)^(n - 1): exactly one of n matching rows passes a test that each passes with probability 1/n.
         refined_chance = (1 - 1 / best.fitting) ** (best.fitting - 1.0)
-        isolation_chance = people * best.weights * (1 - best.weights) ** (people - 1)
+        isolation_chance = row_count * best.weights * (1 - best.weights) ** (row_count - 1)
         return Findings(
             self.name,
             "only what was published",
             "can be singled out by a description that matches no one else",
             hits,
-            people,
+            row_count,
             f"{prefix}{best.example(view.counted)}",
             details={
                 "columns": [name.name for name in best.names],
                 "descriptions": len(best.fitting),
-                "refined": float((refined_chance * best.fitting).sum() / people) if people else 0.0,
-                "refined_by_chance": (1 - 1 / people) ** (people - 1) if people else 1 / e,
+                "refined": float((refined_chance * best.fitting).sum() / row_count) if row_count else 0.0,
+                "refined_by_chance": (1 - 1 / row_count) ** (row_count - 1) if row_count else 1 / e,
                 "unique": {value_column.values.name: value_column.told() for value_column in value_columns},
             },
-            baseline=min(1.0, float((isolation_chance * best.fitting).sum() / people)) if people else 0.0,
+            baseline=min(1.0, float((isolation_chance * best.fitting).sum() / row_count)) if row_count else 0.0,
         )
 
     def _by_labels(self, view: AdversaryView) -> _Descriptions:

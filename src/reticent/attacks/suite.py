@@ -146,8 +146,8 @@ def compare(
     their quasi-identifiers without error, and which values are missing. Without ``control``, but with a table and a
     release of it, the release is made again from half of the people (:func:`hold_out`), and the model is tested on both
     halves. If that is impossible the model is compared with the most frequent value. An adversary who knows how the
-    release was chosen runs on small tables only, without a counterpart before. Neither has :class:`Register`, which
-    counts the people of a table that declares each row a person although an identifier repeats. If a release was made
+    release was chosen runs on small tables only, and its first findings are None. So are those of :class:`Register`,
+    which counts the people of a table that declares each row a person although an identifier repeats. If a release was made
     for several sets of quasi-identifiers, adversaries run with each set. Artificial records are attacked with the
     table's own people against ``control`` (:mod:`reticent.attacks.artificial`).
     """

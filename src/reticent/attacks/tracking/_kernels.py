@@ -37,9 +37,11 @@ def gathered(keys: Any, count: int) -> Any:
 
 @compiled
 def intersect(starts: Any, members: Any, offsets: Any, values: Any, masks: Any) -> None:
-    """Restrict the candidate values of every track (``masks[track]``, a bit set) to those that all of its groups publish.
+    """Restrict the candidate values of every track (``masks[track]``, a bit set) to those that all of its groups
+    publish.
 
-    Group ``g`` has the tracks ``members[starts[g]:starts[g + 1]]`` and publishes ``values[offsets[g]:offsets[g + 1]]``.
+    A track is a period in which a person keeps one sensitive value. Group ``g`` has the tracks
+    ``members[starts[g]:starts[g + 1]]`` and publishes ``values[offsets[g]:offsets[g + 1]]``.
     """
     published_bits = np.zeros(masks.shape[1], dtype=np.uint64)
     for group in range(len(starts) - 1):
@@ -114,10 +116,11 @@ def matched(allowed: Any, capacity: Any, assigned: Any) -> bool:
 
 @compiled
 def usable(allowed: Any, capacity: Any, assigned: Any) -> None:
-    """Forbid every pair of member and value that is in no perfect matching, given one matching (``assigned``).
+    """Set ``allowed`` to False for every pair of member and value that is in no perfect matching, given one matching
+    (``assigned``).
 
-    A member may take a value if, from a member who holds it, an alternating path leads to a free row, or to the value
-    that the member gives up.
+    A member may take a value if, from a member who holds it, an alternating path leads to a value with capacity to
+    spare, or to the value that the member gives up.
     """
     members, value_count = allowed.shape
     is_reachable = np.zeros((value_count, value_count), dtype=np.bool_)
@@ -160,12 +163,15 @@ def sweep(
     first: int,
     last: int,
 ) -> tuple[int, int]:
-    """Prune the dirty groups of ``first..last``: remove values from a track that no perfect matching of its group assigns to it.
+    """Remove from each track of the groups ``first`` to ``last - 1`` the values that no perfect matching of the group
+    assigns to it.
 
-    Group ``g`` has the tracks ``members[starts[g]:starts[g + 1]]`` and publishes ``values[offsets[g]:offsets[g + 1]]``,
-    sorted. The groups of track ``t`` are ``homes[home_starts[t]:home_starts[t + 1]]``, its candidate values the bit set
-    ``masks[t]``. ``before[t]`` and ``after[t]`` are tracks with a value known to be different (-1: none). Groups of tracks
-    that change become ``dirty``. Returns the number of sets that shrank, and a group without a matching, or -1.
+    A track is a period in which a person keeps one value; only groups marked ``dirty`` are examined, and the groups of
+    tracks that change are marked. Group ``g`` has the tracks ``members[starts[g]:starts[g + 1]]`` and publishes
+    ``values[offsets[g]:offsets[g + 1]]``, sorted. The groups of track ``t`` are ``homes[home_starts[t]:home_starts[t +
+    1]]``, its candidate values the bit set ``masks[t]``. ``before[t]`` and ``after[t]`` are tracks with a value known
+    to be different (-1: none). Returns the number of bit sets that shrank, and a group without a perfect matching, or
+    -1.
     """
     words = masks.shape[1]
     shrunk = 0
@@ -236,10 +242,11 @@ def sweep(
 
 @compiled
 def chances(groups: Any, tracks: Any, offsets: Any, values: Any, masks: Any) -> Any:
-    """Return for each sighting the rows of its group with the most frequent remaining value, and the rows with any remaining value.
+    """Return two numbers for each sighting of a person in a group: the rows of the group with the most frequent of the
+    person's possible values, and the rows with any of them.
 
     Sighting ``i`` is that of ``tracks[i]`` in ``groups[i]``, which publishes ``values[offsets[g]:offsets[g + 1]]``,
-    sorted. ``masks[track]`` is the bit set of remaining values.
+    sorted. ``masks[track]`` is the bit set of possible values.
     """
     rows = np.zeros((len(groups), 2), dtype=np.int64)
     for sighting in range(len(groups)):
@@ -258,6 +265,7 @@ def chances(groups: Any, tracks: Any, offsets: Any, values: Any, masks: Any) -> 
 
 @compiled
 def _is_inside(point: Any, low: Any, high: Any) -> bool:
+    """True if every coordinate of the point is within its bounds."""
     inside = True
     for column in range(len(point)):
         inside &= low[column] <= point[column] <= high[column]
@@ -295,11 +303,12 @@ def covering(
 
 @compiled
 def equal_or_disjoint(previous: Any, starts: Any, shown: Any, masks: Any) -> Any:
-    """Return which signatures a track may have so that it and the track before it (``previous``, -1: none) have equal
-    or disjoint ones.
+    """Return a mask of the entries of ``shown`` that are consistent with the other track of the same person.
 
-    Track ``t`` may have the signatures ``shown[starts[t]:starts[t + 1]]``, whose values are the bits of
-    ``masks[signature]``. A track without any was not seen, and imposes no constraint.
+    A signature is the set of sensitive values of a group. Track ``t`` may have the signatures
+    ``shown[starts[t]:starts[t + 1]]``, whose values are the bits of ``masks[signature]``; it and the track before it
+    (``previous[t]``, -1: none) must have equal or disjoint ones. A track without any was not seen, and imposes no
+    constraint.
     """
     is_allowed = np.ones(len(shown), dtype=np.bool_)
     for track in range(len(previous)):

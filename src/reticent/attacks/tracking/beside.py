@@ -48,6 +48,7 @@ def republished(history: History, weaker: str, context: Context | None = None) -
 
 
 def _snapshots(history: History) -> Iterator[tuple[SeriesRelease, pl.DataFrame]]:
+    """Yield each release of a history with its original rows: quasi-identifiers, key and true sensitive value."""
     series, settings = history.series, history.settings
     for release in series:
         values = pl.Series(settings.sensitive, list(series.domain)).gather(release.value_of)

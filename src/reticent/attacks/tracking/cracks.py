@@ -113,19 +113,21 @@ class _Flow:
     def __init__(self, first: SeriesRelease, second: SeriesRelease, value: int) -> None:
         """Match rows with one sensitive ``value``: a network from groups of the first release to overlapping groups of the second."""
         self._supply = _with_value(first, value)
-        self._room = _with_value(second, value)
-        self._ones = np.flatnonzero(self._supply)
-        self._others = np.flatnonzero(self._room)
-        self._edges = list(_overlaps(first, second, self._ones, self._others))
-        self._flow = self._placed(self._room)
+        self._capacity = _with_value(second, value)
+        self._sources = np.flatnonzero(self._supply)
+        self._sinks = np.flatnonzero(self._capacity)
+        self._edges = list(_overlaps(first, second, self._sources, self._sinks))
+        self._flow = self._placed(self._capacity)
 
     def most_through(self, first_group: int, second_group: int) -> int:
-        """Return the largest number of rows of a group of the first release that can be rows of a group of the second, with all rows assigned."""
-        if not self._supply[first_group] or not self._room[second_group]:
+        """Return the largest number of rows of ``first_group`` that can be rows of ``second_group``, among flows that
+        assign all rows of the first release.
+        """
+        if not self._supply[first_group] or not self._capacity[second_group]:
             return 0
         current_flow = int(self._flow[first_group, second_group])
         # The additional flow through this pair is the flow back from its end to its start in the residual network.
-        node_count = len(self._supply) + len(self._room) + 1
+        node_count = len(self._supply) + len(self._capacity) + 1
         capacity = np.zeros((node_count, node_count), dtype=np.int32)
         total = int(self._supply.sum())
         inflow = self._flow.sum(axis=0)
@@ -133,16 +135,16 @@ class _Flow:
             if (start, end) != (first_group, second_group):
                 capacity[start, len(self._supply) + end] = total
                 capacity[len(self._supply) + end, start] = self._flow[start, end]
-        for end in self._others.tolist():
-            capacity[len(self._supply) + end, -1] = self._room[end] - inflow[end]
+        for end in self._sinks.tolist():
+            capacity[len(self._supply) + end, -1] = self._capacity[end] - inflow[end]
             capacity[-1, len(self._supply) + end] = inflow[end]
         return current_flow + _maximum(capacity, len(self._supply) + second_group, first_group)
 
     def least_into(self, other: int) -> int:
         """Return the smallest number of rows of the first release that must be rows of a group of the second."""
-        room = self._room.copy()
-        room[other] = 0
-        return int(self._supply.sum() - self._placed(room, must_assign_all=False).sum())
+        capacity = self._capacity.copy()
+        capacity[other] = 0
+        return int(self._supply.sum() - self._placed(capacity, must_assign_all=False).sum())
 
     def _placed(self, room: Counts, must_assign_all: bool = True) -> NDArray[np.int32]:
         """Return a maximum flow: the rows of each group of the first release assigned to each of the second (``room``: their capacity)."""
@@ -163,6 +165,7 @@ class _Flow:
 
 
 def _maximum(capacity: NDArray[np.int32], source: int, sink: int) -> int:
+    """Return the value of a maximum flow in a network given by its capacity matrix."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import maximum_flow
 

@@ -55,8 +55,8 @@ class ValuesLeft:
     def holds(self, track: int, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return which of some values remain for a track."""
         bits = self.masks[track][codes // _WORD] >> (codes % _WORD).astype(np.uint64)
-        is_left: NDArray[np.bool_] = (bits & np.uint64(1)).astype(bool)
-        return is_left
+        is_possible: NDArray[np.bool_] = (bits & np.uint64(1)).astype(bool)
+        return is_possible
 
 
 def fixpoint(tracks: Tracks, context: Context, masks: Masks | None = None) -> ValuesLeft:

@@ -175,6 +175,7 @@ class _Holdback:
         attempts = 0
 
         def extend(index: int) -> Iterator[dict[int, int] | None]:
+            """Assign the tracks from ``index`` on by backtracking."""
             nonlocal attempts
             if index == len(self.linked):
                 yield world

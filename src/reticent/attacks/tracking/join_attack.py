@@ -211,7 +211,9 @@ def _differ(tracks: Tracks, masks: Masks) -> None:
 
 
 def _signatures(releases: list[SeriesRelease], domain: int) -> tuple[list[Places], Masks]:
-    """Return a number for the signature of each group, consistent over all releases, and the values of each as bits."""
+    """Return a number for the signature (the set of sensitive values) of each group, consistent over all releases, and
+    per number these values as bits.
+    """
     numbers: dict[frozenset[int], int] = {}
     signature_of = [
         np.array(
@@ -245,8 +247,12 @@ def _kept_signatures(
 def _has_one_signature(
     edges: list[_Edges], signatures: list[Places], previous: Places, masks: Masks | None
 ) -> list[NDArray[np.bool_]]:
-    """Return for each edge whether its track could have this signature at all releases in which it was seen; ``masks``
-    are signatures that are equal or disjoint across changes and returns.
+    """Return, per release, a mask of the edges (a person may be a published row) whose group has a signature that all
+    groups of the person's track can have.
+
+    A signature is the set of sensitive values of a group; ``signatures`` numbers them per release and group,
+    ``previous`` is the track before each track (-1: none). If ``masks`` (their values as bits) are given, signatures
+    before and after a change or return must be equal or disjoint.
     """
     signature_count = max(int(signature.max(initial=0)) for signature in signatures) + 1
     keys = [

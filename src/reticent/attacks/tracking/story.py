@@ -43,13 +43,13 @@ def explain(learned: Learned, person: Any) -> list[Clue]:
     return _reasons(left if isinstance(left, ValuesLeft) else fixpoint(learned.tracks, Context()), person)
 
 
-def _reasons(left: ValuesLeft, person: Any) -> list[Clue]:
+def _reasons(remaining: ValuesLeft, person: Any) -> list[Clue]:
     """Return the steps that rule out values of a person.
 
     Only the smallest sufficient neighbourhood is used: the person's own groups, then those of their members, and so on,
     until everything that the fixpoint rules out about the person follows.
     """
-    tracks = left.tracks
+    tracks = remaining.tracks
     starts, sightings = tracks.sightings
     index = tracks.place_of(person)
     own_tracks = np.unique(tracks.track[sightings[starts[index] : starts[index + 1]]]).tolist()
@@ -61,7 +61,7 @@ def _reasons(left: ValuesLeft, person: Any) -> list[Clue]:
         groups_used.update(group for track in neighbours for group in groups[homes[track] : homes[track + 1]].tolist())
         reasoning = _Reasoning(tracks, sorted(groups_used))
         reasoning.run()
-        complete = all(reasoning.left[track] == set(left.codes(track)) for track in own_tracks)
+        complete = all(reasoning.left[track] == set(remaining.codes(track)) for track in own_tracks)
         if complete or len(groups_used) == group_count or len(groups_used) > _MOST_GROUPS:
             return [_clue(tracks, step) for step in reasoning.needed(own_tracks)]
         member_starts, members = tracks.members
@@ -124,7 +124,7 @@ class _Reasoning:
     def needed(self, wanted: list[int]) -> list[_Step]:
         """Return the steps that lead to the remaining values of some tracks, in order."""
         chosen: set[int] = set()
-        open_steps = [step for track in wanted for step in self._about(track, len(self._steps))]
+        open_steps = [step for track in wanted for step in self._steps_about(track, len(self._steps))]
         while open_steps:
             step = open_steps.pop()
             if step not in chosen:
@@ -136,11 +136,13 @@ class _Reasoning:
         self._last[step.track] = len(self._steps)
         self._steps.append(step)
 
-    def _about(self, track: int, before: int) -> list[int]:
+    def _steps_about(self, track: int, before: int) -> list[int]:
         return [number for number, step in enumerate(self._steps[:before]) if step.track == track]
 
     def _excluded(self, group: int) -> Iterator[_Step]:
-        """Yield values that no matching of the group assigns to a member."""
+        """Yield, for each member of the group, the step that removes the values which no perfect matching of the group
+        assigns to it.
+        """
         members = self._members[group]
         values, capacity = np.unique(self._tracks.shown(group), return_counts=True)
         allowed: NDArray[np.bool_] = np.array(
@@ -161,19 +163,23 @@ class _Reasoning:
                 other_tracks = [members[holder] for holder in holders]
                 removed = frozenset(values[removed_columns].tolist())
                 step_count = len(self._steps)
-                needs = [number for member in (track, *other_tracks) for number in self._about(member, step_count)]
+                needs = [
+                    number for member in (track, *other_tracks) for number in self._steps_about(member, step_count)
+                ]
                 remaining_of_others = tuple((member, frozenset(self.left[member])) for member in other_tracks)
                 remaining = frozenset(self.left[track]) - removed
                 yield _Step(track, remaining, removed, group=group, others=remaining_of_others, needs=tuple(needs))
 
     def _differing(self, group: int) -> Iterator[_Step]:
-        """Yield the exclusion of a certain value before or after a known change."""
+        """Yield the steps that remove from a track the only possible value of the track before or after a known change
+        of value.
+        """
         for track in self._members[group]:
             for other in (int(self._tracks.before[track]), int(self._tracks.after[track])):
                 if other in self.left and len(self.left[other]) == 1 and self.left[other] < self.left[track]:
                     removed = frozenset(self.left[other])
                     step_count = len(self._steps)
-                    needs = (*self._about(track, step_count), *self._about(other, step_count))
+                    needs = (*self._steps_about(track, step_count), *self._steps_about(other, step_count))
                     yield _Step(track, frozenset(self.left[track]) - removed, removed, changed=other, needs=needs)
 
 

@@ -60,7 +60,8 @@ class Tracks:
         returns: Returns = "unknown",
         releases: Collection[int] | None = None,
     ) -> Tracks:
-        """Return the view of a series.
+        """Build the adversary view of a series: sightings of people, published groups, and tracks (periods without a
+        change of value).
 
         ``knows_change``: a sensitive update reveals that old and new value differ. ``returns="unchanged"``: the
         publisher declared that values do not change during an absence. ``releases`` are the numbers of those that the
@@ -106,16 +107,16 @@ class Tracks:
             people,
             tuple(numbers[index] for index in indices),
             series.domain,
-            _joined([codes[index] for index in indices]),
-            np.repeat(np.arange(len(indices), dtype=np.int32), [len(codes[index]) for index in indices]),
-            _joined([series[index].group_of + first for index, first in zip(indices, firsts, strict=False)]),
-            _joined([tracks[index] for index in indices]),
-            np.repeat(np.arange(len(indices), dtype=np.int32), [len(series[index]) for index in indices]),
-            starts_of(np.concatenate(sizes)),
-            _joined([series[index].values for index in indices]),
-            _joined(before),
-            _joined(previous),
-            _joined(owner),
+            person=_joined([codes[index] for index in indices]),
+            release=np.repeat(np.arange(len(indices), dtype=np.int32), [len(codes[index]) for index in indices]),
+            group=_joined([series[index].group_of + first for index, first in zip(indices, firsts, strict=False)]),
+            track=_joined([tracks[index] for index in indices]),
+            group_release=np.repeat(np.arange(len(indices), dtype=np.int32), [len(series[index]) for index in indices]),
+            offsets=starts_of(np.concatenate(sizes)),
+            values=_joined([series[index].values for index in indices]),
+            before=_joined(before),
+            previous=_joined(previous),
+            owner=_joined(owner),
         )
 
     @property

@@ -96,7 +96,9 @@ def _relation(domain: tuple[Any, ...], updates: Mapping[Any, Collection[Any]]) -
 
 
 def _consecutive(tracks: Tracks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return sightings of one person in two consecutive releases."""
+    """Return all pairs of sightings of one person in two consecutive releases, as the indices of the earlier and of the
+    later ones.
+    """
     sightings = tracks.sightings[1]
     is_consecutive = (tracks.person[sightings[1:]] == tracks.person[sightings[:-1]]) & (
         tracks.release[sightings[1:]] == tracks.release[sightings[:-1]] + 1
@@ -105,7 +107,9 @@ def _consecutive(tracks: Tracks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def _follow(masks: Masks, source: NDArray[np.int32], target: NDArray[np.int32], allowed: NDArray[np.bool_]) -> None:
-    """Restrict each target to values that some value of its source leads to."""
+    """Restrict the candidate values of each target sighting to those that some candidate value of its source may change
+    to; ``allowed[old, new]``, and ``masks`` are the candidates as bits, changed in place.
+    """
     value_count = len(allowed)
     codes = np.arange(value_count)
     for first in range(0, len(source), _LOT):

@@ -90,25 +90,31 @@ class _Component:
     differ: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def alike(self) -> tuple[int, dict[int, Shares]] | None:
-        """Return the result if all members of one group may have all of its values, all different or all taken: then
-        they are exchangeable. Else None.
+        """Return the number of worlds and the shares of each member's values if all members are interchangeable; else
+        None.
+
+        They are if they are in one group, may have all of its values, and these are all different or all taken.
         """
         if self.differ or len(self.constraints) != 1:
             return None
-        ((members, room),) = self.constraints
-        values = tuple(value for value, _ in room)
-        row_count = sum(count for _, count in room)
+        ((members, capacities),) = self.constraints
+        values = tuple(value for value, _ in capacities)
+        row_count = sum(count for _, count in capacities)
         if any(self.allowed[track] != values for track in members) or (
-            len(room) < row_count and len(members) < row_count
+            len(capacities) < row_count and len(members) < row_count
         ):
             return None
-        share = {value: Fraction(count, row_count) for value, count in room}
+        share = {value: Fraction(count, row_count) for value, count in capacities}
         arrangements = math.factorial(row_count) // math.factorial(row_count - len(members))
-        return arrangements // math.prod(math.factorial(count) for _, count in room), dict.fromkeys(members, share)
+        return arrangements // math.prod(math.factorial(count) for _, count in capacities), dict.fromkeys(
+            members, share
+        )
 
 
 def _components(tracks: Tracks, remaining: ValuesLeft, shares: dict[int, Shares]) -> list[_Component]:
-    """Return the components; tracks with one remaining value get their share at once."""
+    """Return the connected components of tracks that still have several possible values; the single value of another
+    track gets share 1 in ``shares``.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -135,9 +141,9 @@ def _components(tracks: Tracks, remaining: ValuesLeft, shares: dict[int, Shares]
     for group_index in np.unique(group_of_member).tolist():
         all_members = members[starts[group_index] : starts[group_index + 1]]
         open_members = tuple(sorted(all_members[is_open[all_members]].tolist()))
-        room = Counter(tracks.shown(group_index).tolist())
-        room.subtract(remaining.codes(track)[0] for track in all_members[~is_open[all_members]].tolist())
-        components[labels[open_members[0]]].constraints[open_members, tuple((+room).items())] = None
+        free_rows = Counter(tracks.shown(group_index).tolist())
+        free_rows.subtract(remaining.codes(track)[0] for track in all_members[~is_open[all_members]].tolist())
+        components[labels[open_members[0]]].constraints[open_members, tuple((+free_rows).items())] = None
     for track in changed.tolist():
         differ = components[labels[track]].differ
         differ[track].append(int(tracks.before[track]))
@@ -174,11 +180,11 @@ class _Transfer:
         self._unset = {track: set(others) for track, others in component.differ.items()}
 
     def run(self, context: Context, tracks: Tracks) -> tuple[int, dict[int, Shares]]:
-        """Return the number of worlds and the marginals."""
+        """Return the number of possible worlds, and for every track the share of the worlds in which it has each value."""
         for number in self._order():
-            members, room = self._constraints[number]
-            values = {value: index for index, (value, _) in enumerate(room)}
-            self._open(tuple(count for _, count in room))
+            members, capacities = self._constraints[number]
+            values = {value: index for index, (value, _) in enumerate(capacities)}
+            self._open(tuple(count for _, count in capacities))
             for track in members:
                 self._pending[track].discard(number)
             for track in [track_of for track_of in members if track_of in self._live]:
@@ -259,6 +265,7 @@ class _Transfer:
         is_needed = self._needed(track)
 
         def step(live: Codes, room: Codes) -> list[tuple[Codes, Codes, int]]:
+            """Return the states after this track took a value: values of the live tracks, capacities, and the value."""
             return [
                 ((*live, value) if is_needed else live, _less(room, index), value)
                 for value, index in value_indices
