@@ -36,6 +36,9 @@ class Power:
 
 
 def _power(knowledge: str, measures: str, near: bool = False) -> Power:
+    """Return the strength of a model; ``knowledge`` and ``measures`` are kinds separated by spaces, ``near`` is True if
+    similar values count as one.
+    """
     knowledge_kinds, measure_kinds = frozenset(knowledge.split()), frozenset(measures.split())
     assert knowledge_kinds <= set(get_args(Knowledge))
     assert measure_kinds <= set(get_args(Measure))

@@ -71,10 +71,12 @@ def bucket_posterior(
 
 
 def _counted(cells: Sequence[Sequence[int]], people: Sequence[int], shown: Counts) -> list[list[Fraction]] | None:
-    """Return for each row of cells the expected share of each value, over all ways to fill the table; None if there is
-    none.
+    """Return for each row of ``cells`` the expected share of each value, over all ways to fill the table; None if there
+    is none.
 
-    The ways to use part of the values with the rows so far are counted from both ends, and combined at each row.
+    Row ``i`` of a table stands for ``people[i]`` people with equal quasi-identifiers, a column for a value with the
+    total in ``shown``; ``cells`` are the people of the population. The ways to fill the rows before and after each row
+    are counted and combined.
     """
     fillings = [_fillings(row, count, shown) for row, count in zip(cells, people, strict=True)]
     start: Ways = {tuple(0 for _ in shown): 1}
@@ -129,7 +131,11 @@ def _tilted(
     people: np.ndarray[tuple[int], np.dtype[np.float64]],
     shown: np.ndarray[tuple[int], np.dtype[np.float64]],
 ) -> list[list[Fraction]] | None:
-    """Scale rows and columns in turn until both margins match (iterative proportional fitting); None if they never do."""
+    """Return for each row of ``odds`` the expected share of each value, by iterative proportional fitting; None if it
+    does not converge.
+
+    Rows (``people``) and columns (``shown``) are scaled in turn until both margins match.
+    """
     if (odds.sum(axis=1) == 0).any() or (odds.sum(axis=0) == 0).any():
         return None
     table = odds / odds.sum(axis=1, keepdims=True) * people[:, None]
@@ -143,7 +149,4 @@ def _tilted(
             break
     if np.abs(table.sum(axis=0) - shown).max() > 1e-6 * shown.sum():
         return None
-    return [
-        [Fraction(table_row).limit_denominator(10**9) for table_row in row]
-        for row in (table / people[:, None]).tolist()
-    ]
+    return [[Fraction(share).limit_denominator(10**9) for share in row] for row in (table / people[:, None]).tolist()]

@@ -213,23 +213,23 @@ def _from_buckets(
     for point, cell in zip(*(indices.tolist() for indices in view.covering(points.select(view.names))), strict=True):
         point_of[cell] = rows_of[point]
     people: dict[int, dict[Quasi, int]] = {}
-    spread: dict[Quasi, dict[int, int]] = {}
+    rows_by_bucket: dict[Quasi, dict[int, int]] = {}
     for point, group, size in zip(point_of, view.group_of.tolist(), view.sizes.tolist(), strict=True):
         people.setdefault(group, {})[point] = size
-        spread.setdefault(point, {})[group] = size
+        rows_by_bucket.setdefault(point, {})[group] = size
     beliefs_by_bucket = {}
     for index, (number, bucket_people) in enumerate(people.items()):
         context.step(_STAGE, index, len(people))
         beliefs_by_bucket[number] = bucket_posterior(model, bucket_people, _histogram(marginal, number))
     implied: dict[Quasi, _Told] = {}
-    for quasi_values, buckets in spread.items():
+    for quasi_values, buckets in rows_by_bucket.items():
         rows = sum(buckets.values())
         chances: dict[Value, Fraction] = {}
-        for number, rows_here in buckets.items():
+        for number, bucket_rows in buckets.items():
             for value, chance in beliefs_by_bucket[number].chances[quasi_values].items():
-                chances[value] = chances.get(value, Fraction(0)) + chance * Fraction(rows_here, rows)
+                chances[value] = chances.get(value, Fraction(0)) + chance * Fraction(bucket_rows, rows)
         # People of several buckets who cannot be distinguished make the buckets dependent.
-        is_distinguishable = all(len(spread[other]) == 1 for number in buckets for other in people[number])
+        is_distinguishable = all(len(rows_by_bucket[other]) == 1 for number in buckets for other in people[number])
         exact = is_distinguishable and all(beliefs_by_bucket[number].exact for number in buckets)
         implied[quasi_values] = _Told(tuple(numbers[number] for number in buckets), chances, exact)
     return implied

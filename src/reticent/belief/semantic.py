@@ -362,6 +362,7 @@ def differential_privacy(setting: RandomSetting, epsilon: Number) -> SemanticDef
 
 
 def _differ_in_one(first: Database, second: Database) -> bool:
+    """True if two databases of equal size differ in the value of exactly one person."""
     return (
         len(first) == len(second)
         and sum(first_value != second_value for first_value, second_value in zip(first, second, strict=True)) == 1
@@ -421,7 +422,12 @@ def _is_critical(name: str, answers: Mapping[frozenset[str], tuple[object, objec
 def _changed_belief(
     answers: Mapping[frozenset[str], tuple[object, object]], chances: Mapping[str, Fraction]
 ) -> tuple[Fraction, Fraction, str] | None:
-    """Return an answer of the secret whose probability some answer of the view changes, before and after; None if there is none."""
+    """Return the probability of some answer of the secret query before and after some answer of the view changes it,
+    and both answers in words; None if none changes.
+
+    ``answers`` has the answers of secret and view for each table (a set of tuples); a tuple is in the table with its
+    probability in ``chances``.
+    """
     joint: dict[tuple[object, object], Fraction] = {}
     for present, answer in answers.items():
         weight = Fraction(1)
