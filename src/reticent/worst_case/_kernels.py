@@ -19,10 +19,12 @@ LANES = 8
 
 @compiled
 def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArray[np.float64]) -> None:
-    """Fill ``out[b, h]`` with M_b[h], h = 0..atoms; every bucket must have more than ``atoms`` different values.
+    """Fill ``out[b, h]``, h = 0..``atoms``, with the minimum probability that none of h well chosen atoms "person i has
+    value s" is true in bucket b.
 
-    The compiled version of :func:`reticent.worst_case.screen.least_chances`; eight buckets are processed side by side so that the
-    compiler can vectorize.
+    Every bucket must have more than ``atoms`` different values; its ``counts`` are descending from ``offsets[b]``.
+    Eight buckets are processed side by side so that the compiler can vectorize; see
+    :func:`reticent.worst_case.screen.least_chances`.
     """
     buckets = len(sizes)
     covered = np.empty((atoms + 1, LANES))
@@ -30,9 +32,9 @@ def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArra
     factor = np.empty((atoms + 1, LANES))
     chance = np.empty((atoms + 1, atoms + 2, LANES))
     for first in range(0, buckets, LANES):
-        used = min(LANES, buckets - first)
+        lane_count = min(LANES, buckets - first)
         for lane in range(LANES):
-            bucket = first + min(lane, used - 1)
+            bucket = first + min(lane, lane_count - 1)
             size[lane] = sizes[bucket]
             total = 0
             covered[0, lane] = 0.0
@@ -42,23 +44,25 @@ def least_chances(offsets: Any, counts: Any, sizes: Any, atoms: int, out: NDArra
         for person in range(atoms + 2):
             for lane in range(LANES):
                 chance[0, person, lane] = 1.0
-        for most in range(1, atoms + 1):
-            for person in range((atoms - most) // most + 1):
+        for largest_share in range(1, atoms + 1):
+            for person in range((atoms - largest_share) // largest_share + 1):
                 for lane in range(LANES):
-                    there = size[lane] - person
-                    factor[person, lane] = (there - covered[most, lane]) / there
-            for left in range(most, atoms + 1):
-                for person in range((atoms - left) // most + 1):
-                    if most == 1:
+                    people_left = size[lane] - person
+                    factor[person, lane] = (people_left - covered[largest_share, lane]) / people_left
+            for atoms_assigned in range(largest_share, atoms + 1):
+                for person in range((atoms - atoms_assigned) // largest_share + 1):
+                    if largest_share == 1:
                         for lane in range(LANES):
-                            chance[left, person, lane] = factor[person, lane] * chance[left - 1, person + 1, lane]
+                            chance[atoms_assigned, person, lane] = (
+                                factor[person, lane] * chance[atoms_assigned - 1, person + 1, lane]
+                            )
                     else:
                         for lane in range(LANES):
-                            value = factor[person, lane] * chance[left - most, person + 1, lane]
-                            if value < chance[left, person, lane]:
-                                chance[left, person, lane] = value
+                            value = factor[person, lane] * chance[atoms_assigned - largest_share, person + 1, lane]
+                            if value < chance[atoms_assigned, person, lane]:
+                                chance[atoms_assigned, person, lane] = value
         for atom in range(atoms + 1):
-            for lane in range(used):
+            for lane in range(lane_count):
                 out[first + lane, atom] = chance[atom, 0, lane]
 
 
@@ -70,10 +74,10 @@ def sort_falling(offsets: Any, counts: Any) -> None:
         if last - first > 64:
             counts[first:last] = np.sort(counts[first:last])[::-1]
             continue
-        for place in range(first + 1, last):
-            count = counts[place]
-            before = place
-            while before > first and counts[before - 1] < count:
-                counts[before] = counts[before - 1]
-                before -= 1
-            counts[before] = count
+        for position in range(first + 1, last):
+            count = counts[position]
+            slot = position
+            while slot > first and counts[slot - 1] < count:
+                counts[slot] = counts[slot - 1]
+                slot -= 1
+            counts[slot] = count

@@ -153,6 +153,7 @@ class GroupHistograms(Sequence[Mapping[str, int]]):
         return len(self.groups)
 
     def __getitem__(self, bucket: Any) -> Any:
+        """Return the histogram of a bucket; cached."""
         if bucket not in self._known:
             if not 0 <= bucket < len(self):
                 raise IndexError(bucket)

@@ -51,7 +51,12 @@ def strongest(buckets: Buckets, uses: Uses, k: int, *, by_people: bool = False) 
 def _keep_smallest(
     buckets: Buckets, numbers: Integers, is_chosen: Mask, atoms: int, k: int, by_people: bool, *, plus_top: bool
 ) -> None:
-    """Keep the ``k + 1`` exactly smallest of the ``is_chosen`` uses with ``atoms`` atoms; the mask is changed in place."""
+    """Restrict the mask ``is_chosen`` to the ``k + 1`` buckets with exactly the smallest factor for this number of
+    atoms; changed in place.
+
+    ``numbers`` are the indices of the buckets. With ``plus_top`` the predicted atom is one of the atoms, so the factor
+    is divided by the share of the most frequent value. ``by_people`` breaks ties in favour of fewer people.
+    """
     rows = np.flatnonzero(is_chosen)
     if len(rows) <= k + 1:
         return
@@ -74,7 +79,7 @@ def _keep_smallest(
 
 
 def table_of(buckets: Buckets, bucket: int, atoms: int) -> AtomTable:
-    """The exact table of one bucket; buckets with equal keys share it."""
+    """Return the exact table of minimum probabilities of one bucket; buckets of equal size and top counts share it."""
     first = int(buckets.offsets[bucket])
     distinct = int(buckets.distinct[bucket])
     counts = tuple(buckets.counts[first : first + min(distinct, atoms + 1)].tolist())
@@ -82,7 +87,13 @@ def table_of(buckets: Buckets, bucket: int, atoms: int) -> AtomTable:
 
 
 def sweep(contenders: Iterable[Contender], k: int) -> list[Fraction]:
-    """The corrected MINIMIZE2 in its forward form: the whole curve in one pass."""
+    """Return for j = 0..``k`` facts the minimum of Pr(A and all antecedents are false) / Pr(A): the corrected MINIMIZE2
+    [Martin2007].
+
+    A is the atom that the attacker predicts. The buckets are added one by one: each takes some antecedents (``aside``),
+    or A and some antecedents (``holding``). ``without[j]`` and ``with_a[j]`` are the minima with j antecedents in the
+    buckets so far, before and after A is placed.
+    """
     without: list[Fraction | None] = [Fraction(1)] + [None] * k
     with_a: list[Fraction | None] = [None] * (k + 1)
     for contender in contenders:

@@ -64,10 +64,10 @@ def worst_negations(buckets: Buckets, k: int) -> tuple[Fraction, int]:
 
 def negations_unsafe(buckets: Buckets, c: Fraction, k: int) -> Mask:
     """Mask of the buckets where ``k`` negations reach ``c``, exactly: ``n(s0) >= c (n - n(s1) - ... - n(sk))``."""
-    top, left = _after_negations(buckets, k)
-    fits = int(left.max()) * c.denominator < 1 << 62
-    parts, wholes = (top, left) if fits else (top.astype(object), left.astype(object))
-    unsafe: Mask = (parts * c.denominator >= wholes * c.numerator).astype(bool)
+    top, remaining = _after_negations(buckets, k)
+    fits_in_int64 = int(remaining.max()) * c.denominator < 1 << 62
+    numerators, denominators = (top, remaining) if fits_in_int64 else (top.astype(object), remaining.astype(object))
+    unsafe: Mask = (numerators * c.denominator >= denominators * c.numerator).astype(bool)
     return unsafe
 
 
@@ -150,22 +150,24 @@ def unsafe_alone(buckets: Buckets, c: Fraction, k: int) -> Mask:
     limit = _as_float(needed)
     rows = np.flatnonzero(~unsafe)
     for begin, factors in use_factors(buckets, rows, k):
-        some = rows[begin : begin + len(factors)]
-        about = factors[:, 1, k]
-        sure = about < limit / slack(k) ** 2
-        doubtful = ~sure & (about <= limit * slack(k) ** 2) | (about <= UNDERFLOW)
-        unsafe[some] = sure
-        for bucket in some[doubtful].tolist():
+        chunk = rows[begin : begin + len(factors)]
+        approximate = factors[:, 1, k]
+        is_unsafe = approximate < limit / slack(k) ** 2
+        is_doubtful = ~is_unsafe & (approximate <= limit * slack(k) ** 2) | (approximate <= UNDERFLOW)
+        unsafe[chunk] = is_unsafe
+        for bucket in chunk[is_doubtful].tolist():
             unsafe[bucket] = table_of(buckets, bucket, k + 1).holding(k) <= needed
     return unsafe
 
 
-def screened_verdict(about: float, needed: Fraction, k: int) -> bool | None:
-    """Whether a ratio of about ``about`` exceeds ``needed``; None if rounding may have changed the result."""
+def screened_verdict(approximate: float, needed: Fraction, k: int) -> bool | None:
+    """True if a ratio that is approximately ``approximate`` exceeds ``needed``, False if not; None if rounding may
+    decide.
+    """
     limit = _as_float(needed)
-    if about > limit * slack(k) ** 2 + UNDERFLOW:
+    if approximate > limit * slack(k) ** 2 + UNDERFLOW:
         return True
-    if UNDERFLOW < about < limit / slack(k) ** 2:
+    if UNDERFLOW < approximate < limit / slack(k) ** 2:
         return False
     return None
 
@@ -179,12 +181,16 @@ def _as_float(value: Fraction) -> float:
 
 
 def ratios(buckets: Buckets, k: int) -> list[Fraction]:
-    """R(j) for j = 0..``k``, the minimum of Pr(not A, no antecedent) / Pr(A); 0 from the certainty point on."""
-    below = min(k, buckets.fewest_values - 2)
-    if below < 0:
+    """Return for j = 0..``k`` facts the minimum of Pr(A and all antecedents are false) / Pr(A), exactly; A is the atom
+    that the attacker predicts.
+
+    0 as soon as j facts give certainty.
+    """
+    largest_k = min(k, buckets.fewest_values - 2)
+    if largest_k < 0:
         return [Fraction(0)] * (k + 1)
-    contenders = strongest(buckets, screen(buckets, below).uses(), below)
-    return sweep(contenders, below) + [Fraction(0)] * (k - below)
+    contenders = strongest(buckets, screen(buckets, largest_k).uses(), largest_k)
+    return sweep(contenders, largest_k) + [Fraction(0)] * (k - largest_k)
 
 
 def disclosures(least: Sequence[Fraction]) -> list[Fraction]:
@@ -192,18 +198,18 @@ def disclosures(least: Sequence[Fraction]) -> list[Fraction]:
     return [1 / (1 + ratio) for ratio in least]
 
 
-def _largest_quotient(parts: Integers, wholes: Integers) -> tuple[Fraction, int]:
-    """The exact maximum of ``parts / wholes`` and its first index.
+def _largest_quotient(numerators: Integers, denominators: Integers) -> tuple[Fraction, int]:
+    """The exact maximum of ``numerators / wholes`` and its first index.
 
     A float division is correctly rounded, hence monotone, so only its ties have to be compared.
     """
-    quotients = parts / wholes
+    quotients = numerators / denominators
     ties = np.flatnonzero(quotients == quotients.max())
     if quotients[ties[0]] == 1.0:
         # Below 2^50 only equal numbers have a quotient that rounds to one.
         return Fraction(1), int(ties[0])
-    index = int(ties[next(ascending(wholes[ties], parts[ties]))[0]])
-    return Fraction(int(parts[index]), int(wholes[index])), index
+    index = int(ties[next(ascending(denominators[ties], numerators[ties]))[0]])
+    return Fraction(int(numerators[index]), int(denominators[index])), index
 
 
 def fact_count(k: object) -> int:

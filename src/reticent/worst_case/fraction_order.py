@@ -17,17 +17,17 @@ _ROOM = 1 << 62
 
 
 def ascending(numerators: WholeNumbers, denominators: WholeNumbers) -> Iterator[list[int]]:
-    """Indices of equal fractions together, the smallest first.
+    """Yield the indices of the fractions in ascending order, those of equal fractions together.
 
     Floats only guess the order; cross-multiplication decides it.
     """
     pending = np.arange(len(numerators))
     while len(pending):
-        parts, wholes = numerators[pending], denominators[pending]
-        candidate = int(np.argmin((parts / wholes).astype(np.float64)))
+        tops, bottoms = numerators[pending], denominators[pending]
+        candidate = int(np.argmin((tops / bottoms).astype(np.float64)))
         while True:
-            part, whole = int(parts[candidate]), int(wholes[candidate])
-            cross_left, cross_right = _times(parts, whole), _times(wholes, part)
+            top, bottom = int(tops[candidate]), int(bottoms[candidate])
+            cross_left, cross_right = _times(tops, bottom), _times(bottoms, top)
             smaller = np.flatnonzero(cross_left < cross_right)
             if len(smaller) == 0:
                 break
@@ -38,9 +38,11 @@ def ascending(numerators: WholeNumbers, denominators: WholeNumbers) -> Iterator[
 
 
 def least_chances_exactly(sizes: Integers, top: Integers) -> tuple[WholeNumbers, WholeNumbers]:
-    """M_b[h] for h = len(top) as (numerators, denominators), for buckets with more than h different values.
+    """Return the minimum probability, per bucket, that none of h = len(top) well chosen atoms "person i has value s" is
+    true, as (numerators, denominators).
 
-    The recursion of :class:`reticent.worst_case.minimize1.AtomTable` for many buckets at once.
+    ``top`` has the count of the most frequent value of each bucket in row 0, and so on; buckets must have more than h
+    values. The recursion is that of :class:`reticent.worst_case.minimize1.AtomTable`, for many buckets at once.
     """
     atoms = len(top)
     fits = int(sizes.max()) ** atoms < _ROOM

@@ -85,7 +85,7 @@ class _FactParser:
             raise PolicyError(f"A fact is text such as 'Ed=flu', but this is {text!r}.")
         self.text = text
         self.tokens = list(self._scan())
-        self.place = 0
+        self.token_index = 0
 
     def fact(self) -> Fact:
         """Parse a fact: an implication, or literals joined by '&' or by '|'."""
@@ -122,7 +122,7 @@ class _FactParser:
         """Parse literals joined by ``&`` or ``|``; return them and the operators."""
         literals, joint = [self._literal()], set()
         while (operator := self._peek()) in ("&", "|"):
-            self.place += 1
+            self.token_index += 1
             if operator == "|" and self._is_bare_value() and literals[-1].positive:
                 before = literals[-1].atoms
                 more = PersonValue(before[-1].person, self._word("a value"))
@@ -155,44 +155,52 @@ class _FactParser:
         return _Literal((PersonValue(person, self._word("a value")),), positive)
 
     def _list(self) -> list[str]:
+        """Parse a list of values up to its closing brace."""
         inside = self._word("a list of values")
         if not self._take("}"):
             self._fail("The list is not closed by '}'")
         return self._split(inside)
 
     def _split(self, inside: str) -> list[str]:
+        """Return the values of a list, which are separated by commas."""
         values = [value.strip().strip("'\"") for value in inside.split(",")]
         if not all(values):
             self._fail("The list has an empty entry")
         return values
 
     def _word(self, expected: str) -> str:
-        if self.place == len(self.tokens) or self.tokens[self.place][0]:
+        """Return the next token, which must not be an operator; ``expected`` names it in the error."""
+        if self.token_index == len(self.tokens) or self.tokens[self.token_index][0]:
             self._fail(f"Expected {expected}")
-        self.place += 1
-        return self.tokens[self.place - 1][1]
+        self.token_index += 1
+        return self.tokens[self.token_index - 1][1]
 
     def _is_bare_value(self) -> bool:
         """True if the next word is not followed by '=': another value of the previous person."""
-        ahead = self.tokens[self.place : self.place + 2]
+        ahead = self.tokens[self.token_index : self.token_index + 2]
         if not ahead or ahead[0][0] or re.search(r"\sin\b", ahead[0][1]):
             return False
         return len(ahead) == 1 or (ahead[1][0] and ahead[1][1] in ("&", "|", "->"))
 
     def _is_word(self, word: str) -> bool:
-        return self.place < len(self.tokens) and self.tokens[self.place][:2] == (False, word)
+        return self.token_index < len(self.tokens) and self.tokens[self.token_index][:2] == (False, word)
 
     def _peek(self) -> str | None:
-        return self.tokens[self.place][1] if self.place < len(self.tokens) and self.tokens[self.place][0] else None
+        return (
+            self.tokens[self.token_index][1]
+            if self.token_index < len(self.tokens) and self.tokens[self.token_index][0]
+            else None
+        )
 
     def _take(self, operator: str) -> bool:
+        """Skip the next token if it is this operator; True if it was."""
         if self._peek() != operator:
             return False
-        self.place += 1
+        self.token_index += 1
         return True
 
     def _end(self) -> None:
-        if self.place < len(self.tokens):
+        if self.token_index < len(self.tokens):
             self._fail("Nothing more was expected")
 
     def _scan(self) -> Iterable[tuple[bool, str, int]]:
@@ -226,9 +234,12 @@ class _FactParser:
         return any(self.text.startswith(sign, position) for sign in _OPERATORS if sign != "!")
 
     def _fail(self, problem: str) -> NoReturn:
-        self._point(problem, self.tokens[self.place][2] if self.place < len(self.tokens) else len(self.text))
+        self._point(
+            problem, self.tokens[self.token_index][2] if self.token_index < len(self.tokens) else len(self.text)
+        )
 
     def _point(self, problem: str, position: int) -> NoReturn:
+        """Raise an error that points at a character of the fact (``position``, from 0)."""
         raise PolicyError(
             f"{problem}, at column {position + 1} of the fact {self.text!r}. "
             "Facts look like 'Ed=flu', '!Ed=flu', 'Hannah=flu -> Charlie=flu' or 'Ed in {flu, mumps}'."

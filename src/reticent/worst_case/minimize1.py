@@ -116,10 +116,12 @@ class AtomTable:
         return [[row[:] for row in layer] for layer in self._steps()]
 
     def _steps(self) -> Iterator[list[list[int]]]:
-        """The table g(., u, .) for u = 0..atoms, updated in place.
+        """Yield the table of g(i, u, r), as ``layer[r][i]``, for u = 0..atoms; updated in place.
 
-        ``g(i, u, r) = min(g(i, u-1, r), f(i, u) g(i+1, u, r-u))``, constant work per state; only states with ``i u + r
-        <= atoms`` are used, and for those an atom can always be assigned by u = 1.
+        g is the least numerator of the probability that r atoms are all false if persons i, i + 1, ... get at most u
+        atoms each: ``g(i, u, r) = min(g(i, u-1, r), f(i, u) g(i+1, u, r-u))`` with ``f(i, u) = size - i - (people with
+        one of the u most frequent values)``. Only states with ``i u + r <= atoms`` are used, and for those an atom can
+        always be assigned by u = 1.
         """
         atoms, persons = self.atoms, self._persons
         layer = [self._left_over + [1] * (atoms + 2 - len(self._left_over))]
@@ -136,7 +138,11 @@ class AtomTable:
             yield layer
 
     def _choices(self, person: int, largest_share: int, atoms_left: int) -> tuple[int, int]:
-        """(fewest people, atoms of the first of them) over all optimal ways to assign ``atoms_left`` atoms from ``person``."""
+        """Return (fewest people, atoms of the first of them) over all optimal ways to assign ``atoms_left`` atoms to
+        ``person`` and later ones.
+
+        Each person gets at most ``largest_share`` atoms.
+        """
         if atoms_left == 0:
             return 0, 0
         largest_share = min(largest_share, atoms_left)

@@ -41,7 +41,11 @@ def slack(k: int) -> float:
 
 
 def least_chances(sizes: Integers, top: Integers) -> Floats:
-    """M_b[h] for h = 0..len(top) as column ``b``, from the top counts (rank by row, 0 if there is no value)."""
+    """Return ``[h, b]``, h = 0..len(top): the minimum probability that none of h well chosen atoms "person i has value
+    s" is true in bucket b.
+
+    ``sizes`` are the people of each bucket, ``top`` its largest counts (rank by row, 0 if there is no value).
+    """
     atoms, buckets = top.shape
     covered = np.cumsum(top, axis=0, dtype=np.float64)
     remaining_people = sizes - np.arange(atoms + 1, dtype=np.float64)[:, None]
@@ -83,7 +87,11 @@ def merge(left: Floats, right: Floats) -> Floats:
 
 
 def merge_all(pairs: Floats) -> Floats:
-    """All (N, A) pairs of ``pairs[b]`` merged into one, level by level."""
+    """Return the minima of all buckets together, from those of each (``pairs[b]``): merged in pairs until one is left.
+
+    A pair (N, A) has the minimum factors by number of antecedents, without and with the predicted atom; see
+    :func:`merge`.
+    """
     while len(pairs) > 1:
         odd = pairs[-1:] if len(pairs) % 2 else pairs[:0]
         pairs = np.concatenate([merge(pairs[: len(pairs) - len(odd) : 2], pairs[1::2]), odd])
@@ -113,7 +121,9 @@ class Screen:
     ratios: Floats
 
     def uses(self, fact_count: int | None = None) -> Uses:
-        """The uses that may be part of an optimum for some number of facts, or for exactly ``fact_count`` facts."""
+        """Return the uses of buckets (antecedents taken, with or without the predicted atom A) that may be part of an
+        optimum for any number of facts up to k, or for exactly ``fact_count``.
+        """
         k = len(self.ratios) - 1
         is_near_best = self.factors <= bounds(
             self.without, self.ratios, range(k + 1) if fact_count is None else (fact_count,)
@@ -124,7 +134,12 @@ class Screen:
 
 
 def bounds(without: Floats, ratios: Floats, facts: Iterable[int]) -> Floats:
-    """The largest factors ``[(u, v), c]`` with which a bucket can be part of an optimum for one of ``facts``."""
+    """Return the limits ``[kind, c]`` that the factor of a bucket must not exceed to be part of an optimum for one of
+    ``facts``.
+
+    Kind 0: the bucket takes c antecedents; kind 1: it holds the predicted atom A in addition. ``without`` and
+    ``ratios`` are the best products without and with A by number of antecedents.
+    """
     k = len(ratios) - 1
     limits = np.zeros((2, k + 1))
     for known in facts:
@@ -139,7 +154,11 @@ def _quotient(part: float, whole: float) -> float:
 
 
 def screen(buckets: Buckets, k: int) -> Screen:
-    """Screen all buckets for up to ``k`` facts; every bucket must have at least ``k + 2`` different values."""
+    """Return the buckets whose factors are near enough to the best to matter for 0..``k`` facts, by floats with a
+    margin for rounding.
+
+    Buckets of equal size and top counts are examined once. Every bucket must have at least ``k + 2`` different values.
+    """
     order, starts = _keys(buckets, k + 1)
     keys = np.empty(0, dtype=np.int64)
     kept = np.empty((0, 2, k + 1))
@@ -159,7 +178,11 @@ def screen(buckets: Buckets, k: int) -> Screen:
 
 
 def within(factors: Floats, limits: Floats) -> Mask:
-    """Mask of buckets with some use within the limits; taking no antecedents without holding A is not a use."""
+    """Return a mask of the buckets that have a factor within the limits, by kind (without and with the predicted atom
+    A) and antecedents.
+
+    Taking no antecedents without A is not a use.
+    """
     near = factors[..., 1, :] <= limits[1]
     near[..., 1:] |= factors[..., 0, 1:] <= limits[0, 1:]
     candidates: Mask = near.any(axis=-1)
@@ -167,7 +190,9 @@ def within(factors: Floats, limits: Floats) -> Mask:
 
 
 def _expand(rows: Integers, factors: Floats, order: Integers, starts: Integers, k: int) -> Screen:
-    """Expand the kept keys to buckets, at most ``k + 1`` of each key, and compute the best ratios among them."""
+    """Return the screened buckets, given the distinct keys (size and top counts) that remain: at most ``k + 1`` buckets
+    of each key, and the best ratios among them.
+    """
     ends = np.append(starts[1:], len(order))
     copies = np.minimum(ends[rows] - starts[rows], k + 1)
     buckets = order[places_in(starts[rows], copies)]
@@ -188,21 +213,25 @@ def _smallest(factors: Floats, count: int) -> Integers:
 
 
 def use_factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int, Floats]]:
-    """(u, v) of the buckets ``rows`` in chunks, as arrays ``[bucket, 2, k + 1]``."""
-    compiled = len(rows) >= COMPILED_FROM
-    step = _COMPILED_CHUNK if compiled else max(1, _CHUNK_CELLS // (k + 2) ** 2)
+    """Yield (index of the first, factors ``[bucket, kind, c]``) of the buckets ``rows``, in chunks.
+
+    Kind 0 is the minimum probability that c antecedents are all false; kind 1 the minimum of Pr(A and c antecedents are
+    false) / Pr(A), with the predicted atom A in the bucket.
+    """
+    is_compiled = len(rows) >= COMPILED_FROM
+    step = _COMPILED_CHUNK if is_compiled else max(1, _CHUNK_CELLS // (k + 2) ** 2)
     for begin in range(0, len(rows), step):
-        some = rows[begin : begin + step]
-        first, sizes = buckets.offsets[some], buckets.sizes[some]
-        if compiled:
+        chunk = rows[begin : begin + step]
+        first, sizes = buckets.offsets[chunk], buckets.sizes[chunk]
+        if is_compiled:
             from reticent.worst_case import _kernels
 
-            chances = np.empty((len(some), k + 2))
+            chances = np.empty((len(chunk), k + 2))
             _kernels.least_chances(first, buckets.counts, sizes, k + 1, chances)
         else:
             top = np.stack([buckets.counts[first + rank] for rank in range(k + 1)])
             chances = least_chances(sizes, top).T
-        factors = np.empty((len(some), 2, k + 1))
+        factors = np.empty((len(chunk), 2, k + 1))
         factors[:, 0] = chances[:, :-1]
         np.multiply(chances[:, 1:], (sizes / buckets.counts[first])[:, None], out=factors[:, 1])
         yield begin, factors
@@ -226,21 +255,22 @@ def _keys(buckets: Buckets, atoms: int) -> tuple[Integers, Integers]:
 
 
 def sorted_by_key(buckets: Buckets, chosen: Integers, atoms: int) -> tuple[Integers, Integers]:
-    """An order of the ``chosen`` buckets in which equal keys (size and top counts) are adjacent, and their starts.
+    """Return an order of the ``chosen`` buckets in which those with equal size and top counts are adjacent, and where
+    each run starts.
 
     Equality is decided on the counts themselves; a hash only brings candidates together, and a collision merely leaves
     a key in two runs.
     """
     hashes = _hashes(buckets, chosen, atoms)
     order = np.argsort(hashes, kind="stable")
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = hashes[order[1:]] != hashes[order[:-1]]
-    same_hash = np.flatnonzero(~new)
+    starts_run = np.ones(len(order), dtype=np.bool_)
+    starts_run[1:] = hashes[order[1:]] != hashes[order[:-1]]
+    same_hash = np.flatnonzero(~starts_run)
     current, predecessors = chosen[order[same_hash]], chosen[order[same_hash - 1]]
-    new[same_hash] = buckets.sizes[current] != buckets.sizes[predecessors]
+    starts_run[same_hash] = buckets.sizes[current] != buckets.sizes[predecessors]
     for rank in range(atoms):
-        new[same_hash] |= buckets.rank(rank, current) != buckets.rank(rank, predecessors)
-    return order, np.flatnonzero(new)
+        starts_run[same_hash] |= buckets.rank(rank, current) != buckets.rank(rank, predecessors)
+    return order, np.flatnonzero(starts_run)
 
 
 def _hashes(buckets: Buckets, chosen: Integers, atoms: int) -> NDArray[np.uint64]:

@@ -64,6 +64,7 @@ def components(population: Population, clauses: Sequence[Clause]) -> list[Compon
     root: dict[int, int] = {}
 
     def find(bucket: int) -> int:
+        """Return the representative of a bucket's component (union-find)."""
         while root.setdefault(bucket, bucket) != bucket:
             root[bucket] = bucket = root[root[bucket]]
         return bucket
@@ -72,10 +73,10 @@ def components(population: Population, clauses: Sequence[Clause]) -> list[Compon
         buckets = sorted({population.bucket_of[person] for person in clause.people})
         for bucket in buckets:
             root[find(bucket)] = find(buckets[0])
-    parts: dict[int, list[Clause]] = {}
+    clauses_by_root: dict[int, list[Clause]] = {}
     for clause in clauses:
-        parts.setdefault(find(population.bucket_of[min(clause.people)]), []).append(clause)
-    return [Component(tuple(part), _order(population, part)) for part in parts.values()]
+        clauses_by_root.setdefault(find(population.bucket_of[min(clause.people)]), []).append(clause)
+    return [Component(tuple(members), _order(population, members)) for members in clauses_by_root.values()]
 
 
 def probability(population: Population, clauses: Sequence[Clause], budget: WorkBudget | None = None) -> Fraction:
@@ -130,7 +131,9 @@ def disclosure_risk(
 
 
 def _telling_values(population: Population, bucket: int, known: Sequence[Clause]) -> list[str]:
-    """The values mentioned in a bucket, and the most frequent one of the others."""
+    """Return the values of a bucket that may be the most certain one: those mentioned in a fact, and the most frequent
+    one of the others.
+    """
     histogram = population.histograms[bucket]
     mentioned = {atom.value for clause in known for atom in clause.atoms if population.bucket_of[atom.person] == bucket}
     other_values = sorted(
@@ -143,29 +146,31 @@ _LARGE = 200
 
 
 def _order(population: Population, clauses: Sequence[Clause]) -> tuple[str, ...]:
-    """Everyone in the clauses, ordered so that few clauses and few buckets are open at a time."""
+    """Return the people in the clauses in the order of assignment: greedily, so that few clauses are only partly
+    assigned and people of one bucket are adjacent.
+    """
     touching = _touching(clauses)
     if len(touching) > _LARGE:
         return tuple(sorted(touching, key=lambda name: (min(touching[name]), population.bucket_of[name], name)))
-    waiting = {number: set(clause.people) for number, clause in enumerate(clauses)}
+    unassigned = {number: set(clause.people) for number, clause in enumerate(clauses)}
     opened: set[int] = set()
     order: list[str] = []
-    left = set(touching)
+    remaining = set(touching)
     last_bucket = -1
-    while left:
+    while remaining:
         person = min(
-            left,
+            remaining,
             key=lambda name: (
-                len(touching[name] - opened) - sum(waiting[number] == {name} for number in touching[name]),
+                len(touching[name] - opened) - sum(unassigned[number] == {name} for number in touching[name]),
                 population.bucket_of[name] != last_bucket,
                 name,
             ),
         )
-        left.remove(person)
+        remaining.remove(person)
         order.append(person)
         opened |= touching[person]
         for number in touching[person]:
-            waiting[number].discard(person)
+            unassigned[number].discard(person)
         last_bucket = population.bucket_of[person]
     return tuple(order)
 
@@ -201,13 +206,13 @@ def _component_probability(population: Population, component: Component, budget:
             urn = urns[bucket_index]
             budget.spend(len(urn))
             for choice, count in enumerate(urn):
-                left_open = still_open & ~step.settled[choice]
-                if not count or left_open & step.closing:
+                open_after = still_open & ~step.settled[choice]
+                if not count or open_after & step.closing:
                     continue
                 remaining_urn = (
                     () if last_turn[bucket_index] == turn else (*urn[:choice], count - 1, *urn[choice + 1 :])
                 )
-                state = (*urns[:bucket_index], remaining_urn, *urns[bucket_index + 1 :]), step.merged(left_open)
+                state = (*urns[:bucket_index], remaining_urn, *urns[bucket_index + 1 :]), step.merged(open_after)
                 next_states[state] = next_states.get(state, 0) + weight * count
         states = next_states
     worlds = 1
@@ -229,6 +234,7 @@ class _Turn:
     alike: tuple[tuple[int, int], ...]
 
     def merged(self, still_open: int) -> int:
+        """Return the bits of the open clauses after each clause that has become equal to another is replaced by it."""
         for bit, representative in self.alike:
             if still_open & bit:
                 still_open = still_open & ~bit | representative

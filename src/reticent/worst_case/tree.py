@@ -85,15 +85,15 @@ class DisclosureTree:
 
     def curve(self) -> list[Fraction]:
         """D(B, j) for j = 0..k, exactly."""
-        below = min(self.k, self._fewest() - 2)
-        if below < 0:
+        largest_k = min(self.k, self._fewest() - 2)
+        if largest_k < 0:
             return [Fraction(1)] * (self.k + 1)
-        root = self._nodes[1, :, : below + 1]
-        limits = bounds(root[0], root[1], range(below + 1))
+        root = self._nodes[1, :, : largest_k + 1]
+        limits = bounds(root[0], root[1], range(largest_k + 1))
         critical = [
-            self._counts[slot] for slot in self._critical(limits) for _ in range(min(self._copies[slot], below + 1))
+            self._counts[slot] for slot in self._critical(limits) for _ in range(min(self._copies[slot], largest_k + 1))
         ]
-        return disclosures(ratios(Buckets.of(critical), below)) + [Fraction(1)] * (self.k - below)
+        return disclosures(ratios(Buckets.of(critical), largest_k)) + [Fraction(1)] * (self.k - largest_k)
 
     def holds(self, c: Fraction, k: int | None = None) -> bool:
         """Whether D(B, k) is strictly below ``c``; exact, and nearly always decided by the root alone."""
@@ -178,7 +178,9 @@ class DisclosureTree:
         return powers
 
     def _plant(self, leaves: Floats) -> None:
-        """Build a tree over these leaves, level by level, with capacity for as many again."""
+        """Build the segment tree over these leaves, one per distinct bucket, level by level; capacity for as many
+        again.
+        """
         capacity = 1 << max(1, len(leaves)).bit_length()
         self._nodes = np.empty((2 * capacity, 2, self.k + 1))
         self._nodes[:] = self._absent
@@ -206,7 +208,7 @@ class DisclosureTree:
         return slot
 
     def _refresh(self, slot: int) -> None:
-        """Recompute a leaf and the nodes above it."""
+        """Recompute the leaf of a slot and the nodes above it."""
         capacity = len(self._nodes) // 2
         copies = self._copies[slot]
         if copies:
@@ -220,7 +222,9 @@ class DisclosureTree:
             node //= 2
 
     def _critical(self, limits: Floats) -> list[int]:
-        """Slots with a use within ``limits``: a subtree without any is skipped."""
+        """Return the slots whose factors are within ``limits``, so they may be part of an optimum; a subtree without
+        any is skipped.
+        """
         capacity, width = len(self._nodes) // 2, limits.shape[1]
         level = np.array([1])
         while level[0] < capacity:

@@ -147,16 +147,21 @@ Share: TypeAlias = tuple[Contender, int, bool]
 
 
 def _best_shares(contenders: Sequence[Contender], k: int) -> tuple[Fraction, list[Share]]:
-    """The recursion G(i, h, a) over the contenders; ties go to fewer people and then lower buckets."""
+    """Return the least ratio with ``k`` antecedents, and per bucket how many of them it takes and whether it holds the
+    predicted atom A.
+
+    Dynamic programming over the contenders from the last to the first: a state is (antecedents left to place, whether A
+    is placed), its cost (ratio, people). Ties go to fewer people and then lower buckets.
+    """
     State: TypeAlias = tuple[int, bool]
     Cost: TypeAlias = tuple[Fraction, int]
     tables: list[dict[State, Cost]] = [{(0, True): (Fraction(1), 0)}]
     for contender in reversed(contenders):
-        after = tables[-1]
+        later_costs = tables[-1]
         costs_here: dict[State, Cost] = {}
         for antecedents_left in range(k + 1):
             for placed in (False, True):
-                options = [_cost(after, share, antecedents_left, placed) for share in _shares(contender, placed)]
+                options = [_cost(later_costs, share, antecedents_left, placed) for share in _shares(contender, placed)]
                 feasible = [cost for cost in options if cost is not None]
                 if feasible:
                     costs_here[antecedents_left, placed] = min(feasible)
@@ -182,11 +187,13 @@ def _shares(contender: Contender, placed: bool) -> list[Share]:
 
 
 def _cost(
-    after: Mapping[tuple[int, bool], tuple[Fraction, int]], share: Share, left: int, placed: bool
+    after: Mapping[tuple[int, bool], tuple[Fraction, int]], share: Share, antecedents_left: int, placed: bool
 ) -> tuple[Fraction, int] | None:
-    """(ratio, people) if this share is followed by the best of the later buckets."""
+    """Return (ratio, people) if a bucket takes this share of the antecedents and the later buckets are optimal; None if
+    that is infeasible.
+    """
     contender, antecedent_count, holds = share
-    later_cost = after.get((left - antecedent_count, placed or holds))
+    later_cost = after.get((antecedents_left - antecedent_count, placed or holds))
     if later_cost is None:
         return None
     factor = contender.table.holding(antecedent_count) if holds else contender.table.least(antecedent_count)
