@@ -82,24 +82,25 @@ def _most_frequent(values: Iterable[bytes], at_least: int) -> bytes | None:
 
 
 async def agree(network: Network, item: str, bits: Sequence[int]) -> list[int]:
-    """Agree on several bits at once: all honest parties return the same, and a bit that they all began with stays.
+    """Return the agreed bits: those of all honest parties are equal, and a bit that they all began with is kept
+    (phase-king protocol).
 
     In each phase a value held by n - t parties is proposed, a value proposed by more than t parties is adopted, and a
-    party that saw fewer than n - t proposals of it adopts the king's.
+    party that saw fewer than n - t proposals of it adopts that of the phase's king.
     """
     quorum = network.holders - network.faults
     own_bits = list(bits)
     for king in range(network.faults + 1):
-        name = f"{item}/{king + 1}"
-        values = await _votes(network, f"{name}/value", own_bits)
+        phase = f"{item}/{king + 1}"
+        values = await _votes(network, f"{phase}/value", own_bits)
         supported = [next((y for y in (0, 1) if votes[y] >= quorum), _UNDECIDED) for votes in values]
-        proposals = await _votes(network, f"{name}/support", supported)
+        proposals = await _votes(network, f"{phase}/support", supported)
         for index, votes in enumerate(proposals):
             own_bits[index] = next((z for z in (0, 1) if votes[z] > network.faults), own_bits[index])
-        arrived = await network.exchange(
-            f"{name}/king", to_all(network, bytes(own_bits)) if network.me == king else {}, [king]
+        messages_from_king = await network.exchange(
+            f"{phase}/king", to_all(network, bytes(own_bits)) if network.me == king else {}, [king]
         )
-        ruling = arrived.get(king)
+        ruling = messages_from_king.get(king)
         if ruling is not None and len(ruling) == len(own_bits):
             for index, votes in enumerate(proposals):
                 if votes[own_bits[index]] < quorum and ruling[index] in (0, 1):

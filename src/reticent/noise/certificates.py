@@ -109,6 +109,7 @@ def read_certificate(path: str | Path, name: str) -> bytes:
 
 
 def _certificate(identity: Identity, name: str, days: int) -> x509.Certificate:
+    """Return a self-signed certificate for this name, valid for some ``days`` from an hour ago."""
     # Clocks of different hosts differ slightly.
     begin = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
     end = begin + datetime.timedelta(days=days)

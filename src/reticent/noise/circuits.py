@@ -44,15 +44,15 @@ async def at_most(arithmetic: SharedArithmetic, item: str, bits: Elements, limit
         level += 1
         merges = len(greater) // 2
         high, low = slice(0, 2 * merges, 2), slice(1, 2 * merges, 2)
-        kept_merges = merges - (len(greater) % 2 == 0)
+        equality_merges = merges - (len(greater) % 2 == 0)
         width = bits.shape[1]
-        factors = np.concatenate([equal[high], equal[high][:kept_merges]]).reshape(-1)
-        others = np.concatenate([greater[low], equal[low][:kept_merges]]).reshape(-1)
-        products = (await arithmetic.multiply(f"{item}/{level}", factors, others)).reshape(-1, width)
+        factors = np.concatenate([equal[high], equal[high][:equality_merges]]).reshape(-1)
+        cofactors = np.concatenate([greater[low], equal[low][:equality_merges]]).reshape(-1)
+        products = (await arithmetic.multiply(f"{item}/{level}", factors, cofactors)).reshape(-1, width)
         rest_greater, rest_equal = greater[2 * merges :], equal[2 * merges :]
         greater = np.concatenate([(greater[high] + products[:merges]) % gf.PRIME, rest_greater])
         # Equality of the lowest segment is never needed.
-        unused = np.zeros((merges - kept_merges, width), dtype=np.int64)
+        unused = np.zeros((merges - equality_merges, width), dtype=np.int64)
         equal = np.concatenate([products[merges:], unused, rest_equal])
     result: Elements = (1 - greater[0]) % gf.PRIME
     return result
@@ -61,7 +61,12 @@ async def at_most(arithmetic: SharedArithmetic, item: str, bits: Elements, limit
 async def exponential_noise(
     arithmetic: SharedArithmetic, item: str, bits: Elements, thresholds: Sequence[int], precision: int, sums: int
 ) -> Elements:
-    """Secret shares of ``sums`` independent samples of two-sided geometric noise, each the difference of two geometric samples; bit i of these is 1 iff its uniform random number is at most ``thresholds[i]``."""
+    """Return secret shares of ``sums`` independent samples of two-sided geometric noise, each the difference of two
+    geometric samples.
+
+    Bit i of a geometric sample is 1 iff its uniform random number of ``precision`` ``bits`` is at most
+    ``thresholds[i]``.
+    """
     width = len(thresholds)
     limits = np.array(
         [[threshold >> (precision - 1 - bit) & 1 for threshold in thresholds] for bit in range(precision)]
@@ -69,9 +74,9 @@ async def exponential_noise(
     coins = await at_most(
         arithmetic, item, bits.reshape(precision, 2 * sums * width), np.tile(limits, (1, 2 * sums)).astype(np.int64)
     )
-    weights = np.array([1 << place for place in range(width)], dtype=np.int64)
-    numbers = (coins.reshape(2, sums, width) * weights % gf.PRIME).sum(axis=-1) % gf.PRIME
-    noise: Elements = (numbers[0] - numbers[1]) % gf.PRIME
+    weights = np.array([1 << exponent for exponent in range(width)], dtype=np.int64)
+    magnitudes = (coins.reshape(2, sums, width) * weights % gf.PRIME).sum(axis=-1) % gf.PRIME
+    noise: Elements = (magnitudes[0] - magnitudes[1]) % gf.PRIME
     return noise
 
 
@@ -115,7 +120,11 @@ class CoinTree:
 
 
 def _leaf(bit: int, matched: int, bias: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """Process one bit: the complement of the first that differs from the bias, 1 at a tie, nothing while it matches."""
+    """Return the decided output bits (none or one) and the number of bits of ``bias`` matched so far, after reading one
+    random bit.
+
+    The output is the complement of the first bit that differs from the bias, and 1 if all are equal.
+    """
     if bit != bias[matched]:
         return (1 - bit,), 0
     return ((1,), 0) if matched + 1 == len(bias) else ((), matched + 1)

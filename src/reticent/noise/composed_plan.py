@@ -44,10 +44,10 @@ class ComposedPlan(ABC):
 
     def within(self, relation: Relation, epsilon: Fraction, delta: Fraction) -> bool:
         """True if the release is (epsilon, delta)-indistinguishable for neighbours by ``relation``."""
-        total, left = self.cost(relation), delta - self.failure(relation)
+        total, remaining_delta = self.cost(relation), delta - self.failure(relation)
         if self.currency == "epsilon":
-            return left >= 0 and total <= epsilon
-        return left > 0 and concentrated_epsilon(total, left) <= epsilon
+            return remaining_delta >= 0 and total <= epsilon
+        return remaining_delta > 0 and concentrated_epsilon(total, remaining_delta) <= epsilon
 
     def delta_at(self, relation: Relation, epsilon: Fraction) -> Fraction:
         """Return a delta for which the plan is (epsilon, delta)-differentially private for neighbours by ``relation``,

@@ -22,16 +22,19 @@ class Contribution:
     levels: int = 1
 
     def moves(self, rows: int, relation: Relation) -> tuple[Fraction, Fraction]:
-        """The L1 sensitivity and the squared L2 sensitivity to ``rows`` records of one unit.
+        """Return the L1 sensitivity and the squared L2 sensitivity of the numbers to ``rows`` records of one unit.
 
-        Added or removed, they move the numbers of a level by at most ``rows`` times the largest contribution in all, so by at most as much in Euclidean distance. Replaced, each takes its contribution
-        away and adds another: to another number (twice the sum, twice the squared distance), or to the same one, which then moves from one end to the other.
+        Records that are added or removed change the numbers of a level by at most ``rows`` times the largest absolute
+        contribution, in L1 and so in L2. A replaced record changes two numbers that much, or one number from one bound
+        to the other.
         """
-        most = rows * max(abs(self.low), abs(self.high))
+        largest_change = rows * max(abs(self.low), abs(self.high))
         if relation == "add/remove":
-            return Fraction(self.levels * most), Fraction(self.levels * most**2)
+            return Fraction(self.levels * largest_change), Fraction(self.levels * largest_change**2)
         low, high = (min(self.low, 0), max(self.high, 0)) if self.optional else (self.low, self.high)
-        same = rows * (high - low)
+        change_of_one_number = rows * (high - low)
         if self.single:
-            return Fraction(self.levels * same), Fraction(self.levels * same**2)
-        return Fraction(self.levels * 2 * most), Fraction(self.levels * max(2 * most**2, same**2))
+            return Fraction(self.levels * change_of_one_number), Fraction(self.levels * change_of_one_number**2)
+        return Fraction(self.levels * 2 * largest_change), Fraction(
+            self.levels * max(2 * largest_change**2, change_of_one_number**2)
+        )

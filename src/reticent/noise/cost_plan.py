@@ -247,11 +247,16 @@ def fewest_coins(epsilon: Fraction, delta: Fraction, move: Move) -> int:
 
 
 def _estimated_coins(epsilon: Fraction, delta: Fraction, move: Move) -> int:
-    """Return the number of coins whose variance equals that of Gaussian noise with this delta: the limit for many coins."""
+    """Return about how many coins binomial noise needs, from Gaussian noise with this epsilon and delta and the same
+    variance.
+
+    ``move`` is the sensitivity. A sum of many coins is nearly Gaussian.
+    """
     loss, limit = float(epsilon), float(delta)
     distance = move.step * math.sqrt(move.cells)
 
     def lost(deviation: float) -> float:
+        """Return the delta of Gaussian noise with this standard deviation (Balle and Wang's formula)."""
         share = distance / (2 * deviation)
         shift = loss * deviation / distance
         return _normal(share - shift) - math.exp(loss) * _normal(-share - shift)
@@ -269,9 +274,11 @@ def _normal(value: float) -> float:
     return math.erfc(-value / math.sqrt(2)) / 2
 
 
-def _screened(epsilon: Fraction, delta: Fraction, move: Move, about: int) -> int:
-    """Return the smallest even number of coins in floating point, close to the exact one."""
-    low, high = 0, max(2, about + about % 2)
+def _screened(epsilon: Fraction, delta: Fraction, move: Move, estimate: int) -> int:
+    """Return by bisection the smallest even number of coins whose delta, in floating point, is small enough; ``estimate``
+    is where to start.
+    """
+    low, high = 0, max(2, estimate + estimate % 2)
     while _float_delta(high, epsilon, move) > delta:
         low, high = high, 2 * high
     while high - low > 2:
@@ -320,17 +327,17 @@ def smallest_circuit(epsilon: Fraction, delta: Fraction, move: Move) -> tuple[in
 
 
 def rounds_of(faults: int, query: str, law: str, level: str, precision: int) -> int:
-    """Return the number of synchronous rounds without complaints.
+    """Return the number of synchronous rounds of a run in which no party complains.
 
     Byzantine: three broadcasts (who takes part, complaints, digests), dealing, cross-checks, opening the answer, and
-    for counts how many rows there are. Binomial noise opens public coins once; exponential noise extracts, squares,
-    opens, and halves comparisons of ``precision`` bits until one is left.
+    for counts the number of rows. Binomial noise opens public coins once; exponential noise takes three rounds and one
+    for each halving of the ``precision`` bits to compare.
     """
-    comparing = 3 + (precision - 1).bit_length() if law == "exponential" else 0
+    comparison_rounds = 3 + (precision - 1).bit_length() if law == "exponential" else 0
     if level == "semi-honest":
-        return 3 + comparing
-    noise = comparing or 1
-    return 3 * rounds_of_broadcast(max(1, faults)) + 3 + (query != "sum") + noise
+        return 3 + comparison_rounds
+    noise_rounds = comparison_rounds or 1
+    return 3 * rounds_of_broadcast(max(1, faults)) + 3 + (query != "sum") + noise_rounds
 
 
 def _ideal_variance(scale: Fraction) -> Fraction:

@@ -206,9 +206,12 @@ def _reworded(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> 
 
 
 def _deal(change: Callable[[FaultyNetwork, int, np.ndarray[tuple[int, ...], np.dtype[np.int64]]], None]) -> Lie:
-    """Alter the shares that the party deals."""
+    """Return the misbehaviour of altering the shares that the party deals: ``change`` edits the coefficients for one
+    receiver in place.
+    """
 
     def changed(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
+        """Return the message with altered shares."""
         size = len(payload) // 8 // (liar.threshold + 1)
         parts = gf.from_bytes(payload, 2, liar.threshold + 1, size)
         assert parts is not None
@@ -232,16 +235,19 @@ def _column(liar: FaultyNetwork, receiver: int, parts: np.ndarray[tuple[int, ...
     """Deal another column polynomial to one receiver, which agrees at the points of t others."""
     if receiver != (liar.me + 1) % liar.holders:
         return
-    wrong = np.array([1], dtype=object)
+    difference = np.array([1], dtype=object)
     for point in [holder + 1 for holder in range(liar.holders) if holder not in (receiver, liar.me)][: liar.threshold]:
-        wrong = np.convolve(wrong, np.array([-point, 1], dtype=object))
-    parts[1, :, 0] = (parts[1, :, 0] + np.array([int(each) % gf.PRIME for each in wrong])) % gf.PRIME
+        difference = np.convolve(difference, np.array([-point, 1], dtype=object))
+    parts[1, :, 0] = (parts[1, :, 0] + np.array([int(each) % gf.PRIME for each in difference])) % gf.PRIME
 
 
 def _seven(place: float) -> Callable[[FaultyNetwork, int, np.ndarray[tuple[int, ...], np.dtype[np.int64]]], None]:
-    """Deal a consistent sharing of a value that is too large by 7."""
+    """Return a change that deals a consistent sharing of a value that is too large by 7; ``place`` (0 to 1) selects the
+    value.
+    """
 
     def change(liar: FaultyNetwork, receiver: int, parts: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> None:
+        """Add 7 to the constant coefficients of the selected value."""
         parts[:, 0, int(place * (parts.shape[-1] - 1))] += 7
 
     return change

@@ -30,7 +30,9 @@ def drawn_bits(count: int) -> Elements:
 
 
 def evaluate(polynomials: Elements, at: int) -> Elements:
-    """The values of polynomials at one small point, by Horner's rule."""
+    """Return the values of polynomials (lowest coefficients first) at one small point modulo the prime, by Horner's
+    rule.
+    """
     value: Elements = polynomials[-1]
     for coefficients in polynomials[-2::-1]:
         value = (value * at + coefficients) % PRIME
@@ -53,7 +55,7 @@ def powers(elements: Elements, exponent: int) -> Elements:
 
 
 def combined(weights: Sequence[int], values: Elements) -> Elements:
-    """The sum of ``weights[i] * values[i]``."""
+    """Return the sum of ``weights[i] * values[i]`` modulo the prime."""
     total = np.zeros(values.shape[1:], dtype=np.int64)
     for weight, value in zip(weights, values, strict=True):
         total = (total + value * weight) % PRIME
@@ -61,14 +63,16 @@ def combined(weights: Sequence[int], values: Elements) -> Elements:
 
 
 def lagrange(points: Sequence[int], at: int = 0) -> list[int]:
-    """Return weights w with f(at) = sum of w[i] f(points[i]) for every polynomial f of degree below ``len(points)``."""
+    """Return weights w with f(at) = sum of w[i] f(points[i]) modulo the prime, for every polynomial f of degree below
+    ``len(points)``.
+    """
     weights = []
-    for one in points:
-        above = below = 1
+    for point in points:
+        numerator = denominator = 1
         for other in points:
-            if other != one:
-                above, below = above * (at - other) % PRIME, below * (one - other) % PRIME
-        weights.append(above * inverse(below) % PRIME)
+            if other != point:
+                numerator, denominator = numerator * (at - other) % PRIME, denominator * (point - other) % PRIME
+        weights.append(numerator * inverse(denominator) % PRIME)
     return weights
 
 
@@ -130,9 +134,11 @@ def decode(points: Sequence[int], values: Elements, degree: int, errors: int, ag
 
 
 def _corrected(points: Sequence[int], values: Sequence[int], degree: int, errors: int) -> list[int] | None:
-    """Return the positions that are not on the unique polynomial through all but at most ``errors`` points; None if it does not exist.
+    """Return the indices of the points that are not on the unique polynomial through all but at most ``errors`` points
+    (Berlekamp-Welch); None if there is none.
 
-    Solve Q(x) = y E(x) for E monic of degree ``errors`` and Q of degree ``errors + degree``; then the polynomial is Q / E.
+    Solves Q(x) = y E(x) modulo the prime for E monic of degree ``errors`` and Q of degree ``errors + degree``; then the
+    polynomial is Q / E.
     """
     for count in range(min(errors, (len(points) - degree - 1) // 2), 0, -1):
         unknown = count + degree + 1
@@ -157,7 +163,10 @@ def _corrected(points: Sequence[int], values: Sequence[int], degree: int, errors
 
 
 def _solved(rows: list[list[int]]) -> list[int] | None:
-    """Return one solution of linear equations, free unknowns zero; None if they are inconsistent."""
+    """Return one solution of linear equations modulo the prime, free unknowns zero; None if they are inconsistent.
+
+    The last column of ``rows`` is the right side.
+    """
     width, pivots, pivot_count = len(rows[0]) - 1, list[int](), 0
     for column in range(width):
         pivot_row = next((k for k in range(pivot_count, len(rows)) if rows[k][column]), None)

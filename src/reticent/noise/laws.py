@@ -116,8 +116,8 @@ class NoiseLaw(ABC):
         low, chances = self.chances()
         if cells == 1:
             return low, chances
-        room = min(cells * len(chances), len(chances) + math.ceil(80 * math.sqrt(cells * float(self.variance)) + 80))
-        size = 1 << (room - 1).bit_length()
+        window = min(cells * len(chances), len(chances) + math.ceil(80 * math.sqrt(cells * float(self.variance)) + 80))
+        size = 1 << (window - 1).bit_length()
         # Centred at 0: negative values wrap around to the end.
         centred = np.zeros(size)
         centred[np.arange(low, low + len(chances)) % size] = chances
@@ -187,14 +187,15 @@ def _pairs(here: list[int], there: list[int], factor: Fraction) -> Fraction:
     # By decreasing ratio here/there, compared without division.
     weight_pairs.sort(key=cmp_to_key(_by_ratio))
     here_sums, there_sums = (list(accumulate((pair[side] for pair in weight_pairs), initial=0)) for side in (0, 1))
-    total, reach = 0, len(weight_pairs)
+    total, positive_count = 0, len(weight_pairs)
     for here_weight, there_weight in weight_pairs:
         while (
-            reach
-            and here_weight * weight_pairs[reach - 1][0] * bottom <= top * there_weight * weight_pairs[reach - 1][1]
+            positive_count
+            and here_weight * weight_pairs[positive_count - 1][0] * bottom
+            <= top * there_weight * weight_pairs[positive_count - 1][1]
         ):
-            reach -= 1
-        total += here_weight * here_sums[reach] * bottom - top * there_weight * there_sums[reach]
+            positive_count -= 1
+        total += here_weight * here_sums[positive_count] * bottom - top * there_weight * there_sums[positive_count]
     return Fraction(total, bottom)
 
 
@@ -229,6 +230,7 @@ class BinomialLaw(FiniteLaw):
         return self.coins
 
     def weights(self) -> Iterator[int]:
+        """Yield the number of ways to get 0, 1, ... heads from all coins: the binomial coefficients."""
         weight = 1
         for heads in range(self.coins + 1):
             yield weight
@@ -298,6 +300,7 @@ class ExponentialLaw(FiniteLaw):
 
     @property
     def variance(self) -> Fraction:
+        """Return the variance of the noise: the difference of two numbers with independent bits of weight 4^bit."""
         unit = 1 << self.precision
         return sum(
             (Fraction(2 * 4**bit * one * (unit - one), unit * unit) for bit, one in enumerate(self.ones)), Fraction(0)
@@ -394,19 +397,21 @@ class DiscreteLaplaceLaw(NoiseLaw):
         return 2 * share / (1 - share) ** 2
 
     def loss(self, epsilon: Fraction, move: Move, bits: int) -> Enclosure:
-        """Return 0 from epsilon = distance/scale on.
+        """Return an enclosure of delta for this epsilon and sensitivity, (lower, upper); 0 if epsilon is at least
+        distance/scale.
 
-        Below, a step of 1 gives each cell the ratio e^(1/scale) with probability 1/(1 + a), so delta is (1 - e^(epsilon
-        - cells/scale))/(1 + a)^cells. Larger steps are enclosed by 1.
+        Below, a step of 1 gives each cell the ratio e^(1/scale) with probability 1/(1 + a), a = e^(-1/scale), so delta
+        is (1 - e^(epsilon - cells/scale))/(1 + a)^cells. Larger steps are enclosed by 1.
         """
-        short = Fraction(move.distance) / self.scale - epsilon
-        if short <= 0:
+        missing_epsilon = Fraction(move.distance) / self.scale - epsilon
+        if missing_epsilon <= 0:
             return Enclosure(Fraction(0), Fraction(0))
         if move.step > 1:
             return Enclosure(Fraction(0), Fraction(1))
-        share, gap = exponential(-1 / self.scale, bits), exponential(-short, bits)
+        ratio_bounds, loss_bounds = exponential(-1 / self.scale, bits), exponential(-missing_epsilon, bits)
         return Enclosure(
-            (1 - gap[1]) / (1 + share[1]) ** move.cells, min(Fraction(1), (1 - gap[0]) / (1 + share[0]) ** move.cells)
+            (1 - loss_bounds[1]) / (1 + ratio_bounds[1]) ** move.cells,
+            min(Fraction(1), (1 - loss_bounds[0]) / (1 + ratio_bounds[0]) ** move.cells),
         )
 
     def chances(self) -> tuple[int, NDArray[np.float64]]:
@@ -415,7 +420,12 @@ class DiscreteLaplaceLaw(NoiseLaw):
         return -reach, (1 - share) / (1 + share) * share ** np.abs(np.arange(-reach, reach + 1))
 
     def reach(self, cells: int, confidence: float) -> int:
-        """For one answer from Pr[|x| > h] = 2 a^(h + 1)/(1 + a), because noise on sums of large numbers has too wide a support to be listed."""
+        """Return the smallest bound of the absolute noise that holds with probability ``confidence``, for a sum over
+        ``cells``.
+
+        For one cell from Pr[|x| > h] = 2 a^(h + 1)/(1 + a), because noise on sums of large numbers has too wide a
+        support to be listed.
+        """
         if cells > 1:
             return super().reach(cells, confidence)
         beyond, scale = (1 - confidence) * (1 - 1e-9), float(self.scale)

@@ -239,6 +239,7 @@ class _Process:
     """One party's process, and its reports so far."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
+        """Start a party in a process of its own and send it its settings."""
         source = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
@@ -257,6 +258,7 @@ class _Process:
         self.tell(settings)
 
     def _listen(self) -> None:
+        """Queue the lines that the process prints, and None when it ends."""
         with suppress(ValueError, OSError):
             for line in self._process.stdout or ():
                 self._said.put(line)
@@ -295,8 +297,10 @@ class _Process:
 def _answers(
     processes: Sequence[_Process], enough: int, grace: float, limit: float, context: Context, stage: str
 ) -> list[dict[str, Any]]:
-    """Collect one answer of each process: wait for all; once ``enough`` have answered, for ``grace`` seconds more; once
-    one has, for ``limit`` more.
+    """Return one answer of each process, {} for one that gave none in time.
+
+    Waits for all; once ``enough`` have answered, only ``grace`` seconds more; at most ``limit`` seconds after the first
+    answer.
     """
     answers: dict[int, dict[str, Any]] = {}
     first = last = None

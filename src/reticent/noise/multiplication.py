@@ -38,11 +38,13 @@ def triples_for(products: int, dealers: int, faults: int) -> int:
 
 
 async def unknown_triples(network: Network, item: str, dealt: Sequence[tuple[int, Elements]], faults: int) -> Elements:
-    """Return triples that nobody knows, from one batch of triples of each dealer (its number, and shares as three rows).
+    """Return multiplication triples (shares of a, b and ab) that no party knows, from a batch of triples of each
+    dealer.
 
-    The first d + 1 dealers' factors are points of polynomials X and Y of degree d; at d further points the product is
-    computed with those dealers' triples, so that Z = XY of degree 2d is known everywhere. At most t points are known to
-    faulty dealers, so d + 1 - t new points are not.
+    ``dealt`` has each dealer's number and shares as three rows. The first d + 1 dealers' factors are points of
+    polynomials X and Y of degree d; at d further points the product is computed with those dealers' triples, so that Z
+    = XY of degree 2d is known everywhere. At most t points are known to faulty dealers, so d + 1 - t new points are
+    unknown to all.
     """
     half = (len(dealt) - 1) // 2
     points = [dealer + 1 for dealer, _ in dealt[: 2 * half + 1]]
@@ -74,7 +76,9 @@ async def unknown_triples(network: Network, item: str, dealt: Sequence[tuple[int
 
 
 def _with_triple(triple: Elements, shift: Elements) -> Elements:
-    """Shares of xy from shares of (a, b, ab) and the opened x - a and y - b."""
+    """Return shares of xy from shares of a multiplication triple (a, b, ab) and the opened differences x - a and y - b
+    (Beaver).
+    """
     opened_product = shift[0] * shift[1] % gf.PRIME
     crossed = shift[0] * triple[1] % gf.PRIME + shift[1] * triple[0] % gf.PRIME
     product: Elements = (opened_product + crossed + triple[2]) % gf.PRIME
@@ -92,7 +96,9 @@ class CheckedArithmetic:
         return await open_points(self._network, item, shares)
 
     async def multiply(self, item: str, one: Elements, other: Elements) -> Elements:
-        """Return shares of the products, by opening both factors under masks."""
+        """Return shares of the products, element by element, each with an unused multiplication triple that masks the
+        factors.
+        """
         triple = self._triples[:, self._used : self._used + len(one)]
         self._used += len(one)
         masked = np.concatenate([one - triple[0], other - triple[1]]) % gf.PRIME
@@ -149,9 +155,11 @@ class PassiveArithmetic:
 
 
 async def hidden_bits(arithmetic: SharedArithmetic, item: str, randoms: Elements, count: int) -> Elements:
-    """Shares of ``count`` uniform bits that nobody knows, from shares of at least as many uniform elements r.
+    """Return shares of ``count`` uniform bits that no party knows, from shares of at least as many uniform field
+    elements r.
 
-    Open r^2 and take its root z: r / z is 1 or -1 with equal probability. An r of zero, probability one in two billion, is rejected.
+    Opens r^2 and takes its root z: r / z is 1 or -1 with equal probability. An r of zero, probability one in two
+    billion, is rejected.
     """
     squares = await arithmetic.open(f"{item}/squares", await arithmetic.multiply(f"{item}/square", randoms, randoms))
     used = np.flatnonzero(squares)[:count]

@@ -38,74 +38,97 @@ def plain_sums(noisy: Reals, deviation: float, reach: float, least: float) -> Es
 def ratios(
     sums: Reals, counts: Reals, sum_deviation: float, count_deviation: float, ends: tuple[float, float], quantile: float
 ) -> Estimates:
-    """Means: noisy sums over noisy counts. A mean m is in the interval where sum - m count is within ``quantile`` of its standard deviations of 0 [Fieller 1954], and between the ``ends``."""
+    """Return means, with intervals, from noisy sums and noisy counts with known standard deviations.
+
+    A mean m is in the interval if sum - m count is within ``quantile`` of its standard deviations of 0 [Fieller 1954],
+    and between the ``ends``.
+    """
     low_end, high_end = ends
-    safe = np.maximum(counts, 1.0)
-    value = np.clip(sums / safe, low_end, high_end)
-    error = np.sqrt(sum_deviation**2 + value**2 * count_deviation**2) / safe
-    spread = quantile**2
-    square = counts**2 - spread * count_deviation**2
-    half = sums * counts
-    rest = sums**2 - spread * sum_deviation**2
-    root = np.sqrt(np.maximum(half**2 - square * rest, 0.0))
+    positive_counts = np.maximum(counts, 1.0)
+    value = np.clip(sums / positive_counts, low_end, high_end)
+    error = np.sqrt(sum_deviation**2 + value**2 * count_deviation**2) / positive_counts
+    squared_quantile = quantile**2
+    quadratic = counts**2 - squared_quantile * count_deviation**2
+    linear = sums * counts
+    constant = sums**2 - squared_quantile * sum_deviation**2
+    root = np.sqrt(np.maximum(linear**2 - quadratic * constant, 0.0))
     # If the count may be 0, any mean is possible.
-    told = (square > 0) & (counts > 0)
-    scale = np.where(told, square, 1.0)
-    low = np.where(told, np.clip((half - root) / scale, low_end, high_end), low_end)
-    high = np.where(told, np.clip((half + root) / scale, low_end, high_end), high_end)
+    is_bounded = (quadratic > 0) & (counts > 0)
+    scale = np.where(is_bounded, quadratic, 1.0)
+    low = np.where(is_bounded, np.clip((linear - root) / scale, low_end, high_end), low_end)
+    high = np.where(is_bounded, np.clip((linear + root) / scale, low_end, high_end), high_end)
     return Estimates(value, error, low, high)
 
 
 def variances(
     squares: Reals, sums: Reals, counts: Reals, deviations: tuple[float, float, float], most: float, quantile: float
 ) -> Estimates:
-    """Variances: noisy mean squares minus squared noisy means; the error is that of the first-order expansion, and intervals are clipped to 0 and ``most``."""
-    safe = np.maximum(counts, 1.0)
-    mean = sums / safe
-    raw = squares / safe - mean**2
-    by_square, by_sum, by_count = 1 / safe, -2 * mean / safe, (2 * mean**2 - squares / safe) / safe
-    error = np.sqrt((by_square * deviations[0]) ** 2 + (by_sum * deviations[1]) ** 2 + (by_count * deviations[2]) ** 2)
-    told = counts > quantile * deviations[2]
-    low = np.where(told, np.clip(raw - quantile * error, 0.0, most), 0.0)
-    high = np.where(told, np.clip(raw + quantile * error, 0.0, most), most)
-    return Estimates(np.clip(raw, 0.0, most), error, low, high)
+    """Return variances, with intervals, from noisy sums of squares, sums and counts; ``deviations`` are the standard
+    deviations of their noise.
 
-
-def quantiles(trees: NDArray[np.int64], deviation: float, share: float, edges: Reals, quantile: float) -> Estimates:
-    """The value below which a ``share`` of the known values lies, group by group, from noisy counts of all nodes of a tree of ranges (one row per group).
-
-    Counts of leaves are the least-squares fit to all nodes. A leaf is in the interval where neither "the quantile lies above it" nor "it lies below it" can be excluded at 95 %.
+    The error is that of the first-order expansion, and intervals are clipped to 0 and ``most``.
     """
-    to_ranks, unit_spread = _ranks(share)
+    positive_counts = np.maximum(counts, 1.0)
+    mean = sums / positive_counts
+    variance = squares / positive_counts - mean**2
+    by_square, by_sum, by_count = (
+        1 / positive_counts,
+        -2 * mean / positive_counts,
+        (2 * mean**2 - squares / positive_counts) / positive_counts,
+    )
+    error = np.sqrt((by_square * deviations[0]) ** 2 + (by_sum * deviations[1]) ** 2 + (by_count * deviations[2]) ** 2)
+    is_bounded = counts > quantile * deviations[2]
+    low = np.where(is_bounded, np.clip(variance - quantile * error, 0.0, most), 0.0)
+    high = np.where(is_bounded, np.clip(variance + quantile * error, 0.0, most), most)
+    return Estimates(np.clip(variance, 0.0, most), error, low, high)
+
+
+def quantiles(
+    trees: NDArray[np.int64], deviation: float, level: float, edges: Reals, normal_quantile: float
+) -> Estimates:
+    """Return the quantile of ``level`` of each group, with an interval, from noisy counts of all nodes of a tree of
+    ranges (one row per group).
+
+    ``deviation`` is the standard deviation of the noise, ``edges`` are the bounds of the leaves. Counts of leaves are
+    the least-squares fit to all nodes. A leaf is in the interval if neither "the quantile lies above it" nor "it lies
+    below it" can be excluded at 95 %.
+    """
+    to_ranks, unit_spread = _ranks(level)
     ranks = trees.astype(np.float64) @ to_ranks.T
-    spread = quantile * deviation * unit_spread
+    spread = normal_quantile * deviation * unit_spread
     not_above = ranks >= -spread
-    before = np.concatenate([np.full((len(ranks), 1), -np.inf), ranks[:, :-1]], axis=1)
-    not_below = before <= np.concatenate([[0.0], spread[:-1]])
+    ranks_before = np.concatenate([np.full((len(ranks), 1), -np.inf), ranks[:, :-1]], axis=1)
+    not_below = ranks_before <= np.concatenate([[0.0], spread[:-1]])
     low = np.argmax(not_above, axis=1)
     high = LEAVES - 1 - np.argmax(not_below[:, ::-1], axis=1)
-    found = np.argmax(np.maximum.accumulate(ranks, axis=1) >= 0, axis=1)
+    estimate = np.argmax(np.maximum.accumulate(ranks, axis=1) >= 0, axis=1)
     step = edges[1] - edges[0]
-    first, last = edges[np.minimum(low, found)], edges[np.maximum(high, found) + 1]
-    return Estimates(edges[found] + step / 2, (last - first) / (2 * quantile), first, last)
+    low_edge, high_edge = edges[np.minimum(low, estimate)], edges[np.maximum(high, estimate) + 1]
+    return Estimates(edges[estimate] + step / 2, (high_edge - low_edge) / (2 * normal_quantile), low_edge, high_edge)
 
 
 @lru_cache(maxsize=64)
 def _ranks(share: float) -> tuple[Reals, Reals]:
-    """Coefficients of the nodes in the number of values up to each leaf minus a ``share`` of all, by the least-squares fit of the leaves; and its standard deviation for noise of variance 1."""
+    """Return a matrix that maps noisy node counts to (values up to each leaf) - ``share`` x (all values), and its
+    standard deviations for noise of variance 1.
+
+    The counts of leaves are estimated by least squares.
+    """
     nodes = tree_nodes()
     covariance = np.asarray(np.linalg.inv(nodes.T @ nodes), dtype=np.float64)
-    below = np.tril(np.ones((LEAVES, LEAVES))) - share
-    told = below @ covariance
-    return told @ nodes.T, np.sqrt((told * below).sum(axis=1))
+    contrasts = np.tril(np.ones((LEAVES, LEAVES))) - share
+    weights = contrasts @ covariance
+    return weights @ nodes.T, np.sqrt((weights * contrasts).sum(axis=1))
 
 
 def tree_nodes() -> Reals:
-    """The matrix of which leaves belong to each node, level by level below the root."""
-    parts = [
+    """Return a 0/1 matrix, nodes by leaves: which leaves belong to each node of the tree, level by level below the
+    root.
+    """
+    levels = [
         np.kron(np.eye(BRANCHES**level), np.ones((1, LEAVES // BRANCHES**level))) for level in range(1, TREE_LEVELS + 1)
     ]
-    return np.vstack(parts)
+    return np.vstack(levels)
 
 
 def leaf_edges(low: float, high: float) -> Reals:
@@ -114,12 +137,12 @@ def leaf_edges(low: float, high: float) -> Reals:
 
 
 def tree_counts(leaf: NDArray[np.int64], group: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
-    """The number of records in every node, one row per group."""
+    """Return the number of records in every node of the tree, level by level, one row per group."""
     counts = np.bincount(group * LEAVES + leaf, minlength=groups * LEAVES).reshape(groups, LEAVES)
-    parts: Sequence[NDArray[np.int64]] = [
+    levels: Sequence[NDArray[np.int64]] = [
         counts.reshape(groups, BRANCHES**level, -1).sum(axis=2) for level in range(1, TREE_LEVELS + 1)
     ]
-    return np.concatenate(parts, axis=1).astype(np.int64)
+    return np.concatenate(levels, axis=1).astype(np.int64)
 
 
 def moved(estimates: Estimates, by: float, scale: float = 1.0) -> Estimates:

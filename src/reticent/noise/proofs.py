@@ -69,20 +69,20 @@ def reduction(high: Elements, lowest: int) -> Elements:
 
 
 def proved_bits(bits: Elements, faults: int) -> Elements:
-    """Return share polynomials of bits and of D_1..D_t, in that order.
+    """Return share polynomials f of bits, and D_1..D_t that prove f^2 - f to vanish at 0, in that order.
 
     The coefficients of D_2..D_t are random as far as f^2 - f allows; D_1 is the remainder.
     """
     own = share_polynomials(bits, faults)
     high = product(own, own)
     high[: faults + 1] = (high[: faults + 1] - own) % gf.PRIME
-    parts = reduction(high, 2)
+    reduced = reduction(high, 2)
     for power in range(1, faults + 2):
-        rest = high[power]
+        coefficient = high[power]
         for k in range(2, min(power, faults) + 1):
-            rest = rest - parts[k, power - k]
-        parts[1, power - 1] = rest % gf.PRIME
-    return np.concatenate([own, *parts[1:]], axis=-1)
+            coefficient = coefficient - reduced[k, power - k]
+        reduced[1, power - 1] = coefficient % gf.PRIME
+    return np.concatenate([own, *reduced[1:]], axis=-1)
 
 
 def proved_triples(count: int, faults: int) -> Elements:

@@ -194,11 +194,13 @@ async def assemble(
         all_connected.set()
 
     def add(link: Link) -> None:
+        """Add a connection, and signal when all are there."""
         network.add(link)
         if expected <= set(network.links):
             all_connected.set()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Accept the call of a party; a failed handshake closes the connection."""
         try:
             async with asyncio.timeout(gathering):
                 add(await accept(session, reader, writer, largest))
@@ -206,6 +208,7 @@ async def assemble(
             writer.close()
 
     async def call(peer: int) -> None:
+        """Call a party until it answers."""
         while True:
             with suppress(HandshakeFailed, asyncio.IncompleteReadError, OSError):
                 add(await connect(session, peer, places[peer].host, places[peer].port, largest))

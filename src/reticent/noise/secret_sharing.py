@@ -228,6 +228,7 @@ def _read_part(network: Network, raw: bytes | None, size: int) -> HeldShares | N
 
 
 def _unproved(parts: Mapping[int, HeldShares | None], check: Check | None) -> tuple[tuple[int, int], ...]:
+    """Return (dealer, index of a value) for each dealer with a value that fails the check; empty without a ``check``."""
     if check is None:
         return ()
     first = {dealer: check(dealer, part) for dealer, part in parts.items() if part is not None}
@@ -313,18 +314,16 @@ class Dispute:
 def disputed(complaints: Mapping[int, Complaints]) -> dict[int, Dispute]:
     """Return the dealers with complaints to settle: a missing part, or two holders who contradict each other."""
     disputes: dict[int, Dispute] = {}
-    for holder, complaint_or_dispute in sorted(complaints.items()):
-        for dealer in complaint_or_dispute.missing:
+    for holder, complaint in sorted(complaints.items()):
+        for dealer in complaint.missing:
             disputes.setdefault(dealer, Dispute()).missing.add(holder)
-        for dealer, other, which, f, g in complaint_or_dispute.differing:
+        for dealer, other, which, f, g in complaint.differing:
             if other == holder:
                 disputes.setdefault(dealer, Dispute()).missing.add(holder)
             else:
                 disputes.setdefault(dealer, Dispute()).said[holder, other] = (which, f, g)
     return {
-        dealer: complaint_or_dispute
-        for dealer, complaint_or_dispute in sorted(disputes.items())
-        if complaint_or_dispute.missing or complaint_or_dispute.contradictions
+        dealer: dispute for dealer, dispute in sorted(disputes.items()) if dispute.missing or dispute.contradictions
     }
 
 
@@ -343,10 +342,11 @@ class _Reveal:
             self.raw, self.parts = raw, gf.from_bytes(raw, len(self.holders), 2, faults + 1, size)
 
     def part(self, holder: int) -> HeldShares | None:
+        """Return the part of a holder that the dealer revealed; None if nothing was revealed."""
         if self.parts is None:
             return None
-        found = self.parts[self.holders.index(holder)]
-        return HeldShares(found[0], found[1])
+        polynomials = self.parts[self.holders.index(holder)]
+        return HeldShares(polynomials[0], polynomials[1])
 
 
 async def settle(
@@ -426,7 +426,7 @@ async def _voted_out(
     disputes: Mapping[int, Dispute],
     reveals: Mapping[int, _Reveal],
 ) -> dict[int, str]:
-    """Vote on disputed dealers; those without n - t votes are excluded."""
+    """Return the disputed dealers to exclude, with the reason: those for whom fewer than n - t holders vote."""
     votes = [int(dealer in reveals and _approves(network, parts[dealer], reveals[dealer])) for dealer in disputes]
     broadcasts = await broadcast(network, f"{item}/vote", bytes(votes))
     ballots = [raw for raw in broadcasts.values() if raw is not None and len(raw) == len(votes)]

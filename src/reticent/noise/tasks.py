@@ -216,16 +216,17 @@ class JointTask:
 
     @property
     def room(self) -> int:
-        """Return the capacity in rows of one owner: all rows and their noise fit in half of the field, and one dealer's bits in its batch.
+        """Return how many rows one owner may have: all rows and their noise fit in half of the field, and a dealer's
+        bits in its batch.
 
         Cells are checked to add up to the declared rows, in the field: c cells of w bits add up to at most c (2^w - 1),
         which must be below the field size, otherwise wrapped cells would pass.
         """
         noise = self.parties * self.quota + (2 << len(self.thresholds))
-        share = (gf.PRIME // 2 - noise) // ((self.clients or self.parties) * ((1 << self.bits) - 1))
-        room = MOST_SHARINGS - self.layout(0, 0).size
+        rows_in_field = (gf.PRIME // 2 - noise) // ((self.clients or self.parties) * ((1 << self.bits) - 1))
+        free_sharings = MOST_SHARINGS - self.layout(0, 0).size
         if self.query == "sum":
-            return max(0, min(share, room // (self.bits * (self.threshold + 1))))
-        exact = ((gf.PRIME - 1) // self.cells + 1).bit_length() - 1
-        width = min(exact, max(0, room) // (self.cells * (self.threshold + 1)))
-        return max(0, min(share, (1 << width) - 1))
+            return max(0, min(rows_in_field, free_sharings // (self.bits * (self.threshold + 1))))
+        exact_bits = ((gf.PRIME - 1) // self.cells + 1).bit_length() - 1
+        cell_bits = min(exact_bits, max(0, free_sharings) // (self.cells * (self.threshold + 1)))
+        return max(0, min(rows_in_field, (1 << cell_bits) - 1))
