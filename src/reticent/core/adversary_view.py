@@ -93,18 +93,25 @@ class AdversaryColumn:
         return cls(series.name, codes, labels, tuple(resolved))
 
     def as_labels(self, sizes: _Array) -> LabelColumn:
-        """The labels of cells of the given sizes. They count as raw values if each represents one value."""
+        """Return the labels of the view's cells (label combinations, with these ``sizes`` in rows), with functions that
+        count them on demand.
+
+        If each label means one value they count as raw values, otherwise by classes of labels that do not overlap.
+        """
         is_single_value = np.array([isinstance(meaning, Value | Missing) for meaning in self.meanings], dtype=bool)
 
         def counted(values: pl.Series) -> RawValues:
+            """Return the raw values of each cell, as many as it has rows."""
             column = bind_sensitive(self.name, None, values)
             return RawValues.counted(column, np.arange(len(sizes)), len(sizes), column.codes(values)[self.codes], sizes)
 
         def exact() -> RawValues:
+            """Return the counts of the values that the labels mean."""
             values = [getattr(meaning, "value", None) for meaning in self.meanings]
             return counted(pl.Series(self.name, values, strict=False))
 
         def classified() -> LabelClasses:
+            """Return the counts of classes of overlapping labels, and which classes are one raw value."""
             classes = _disjoint_classes(self.meanings)
             is_only_label = np.bincount(classes) == 1
             return LabelClasses(
@@ -468,7 +475,11 @@ class AdversaryView:
         )
 
     def covering(self, points: pl.DataFrame) -> tuple[_Array, _Array]:
-        """The pairs (point, cell) of rows of ``points`` and cells whose labels and shapes cover them, ascending; a null is a missing value."""
+        """Return the pairs (point, cell) such that the labels and shape of the cell cover the values of the point, as
+        two index arrays, ascending.
+
+        ``points`` has a row per point; a null is a missing value.
+        """
         queried, (ids, firsts) = self.ask(points, null_is_unknown=False), self._combinations()
         order = np.argsort(ids, kind="stable")
         starts = np.searchsorted(ids[order], np.arange(len(firsts) + 1))
@@ -542,7 +553,9 @@ class AdversaryView:
         return ids, first_rows(ids, count)
 
     def combined(self, columns: Sequence[str]) -> tuple[_Array, int]:
-        """Ids of the cells by their labels in some columns and, for an adversary who knows all columns, their shapes."""
+        """Return an id for each cell by its labels in some columns, and the number of ids; for an adversary who knows
+        all columns equal labels with different shapes (regions narrower than the labels) have different ids.
+        """
         chosen = [self.column(name) for name in columns]
         ids, count = number(*_keys(chosen, len(self.sizes)))
         if not self.shapes or count == len(ids) or set(columns) != set(self.names):

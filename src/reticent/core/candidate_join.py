@@ -175,7 +175,11 @@ class _Tree:
 
     @classmethod
     def of(cls, covers: Sequence[Cover], asked: Sequence[Array], codes: Sequence[Array]) -> _Tree:
-        """Return the distinct people sorted by what is known about them, as a prefix tree over the columns; those that exclude most cells come first."""
+        """Return the distinct people sorted by what is known about them, as a prefix tree over the columns.
+
+        ``asked`` are the value ids of the people, ``codes`` the labels of the cells (combinations of labels), and
+        ``covers`` tell which labels cover which values. The columns that exclude most cells come first.
+        """
         matrices = [cover.matrix() for cover in covers]
         # First the columns that exclude the most cells per doubling of distinct people.
         remaining_share = [
@@ -203,7 +207,9 @@ class _Tree:
         )
 
     def children(self, reached: _Reached) -> tuple[Array, Array]:
-        """For every pair, the range of prefixes one column longer."""
+        """Return for every reached pair of a prefix and a cell the range of prefixes that are one column longer, as
+        first and end.
+        """
         firsts, longer = self.firsts[reached.depth], self.prefixes[reached.depth + 1]
         ends = np.append(firsts[1:], len(self.order))
         low = longer[np.maximum(firsts[reached.prefix], reached.start)]
@@ -211,7 +217,9 @@ class _Tree:
         return low, high
 
     def narrowed(self, reached: _Reached, low: Array, high: Array) -> _Reached:
-        """The pairs that still match with the next column."""
+        """Return the pairs of a prefix that is one column longer (``low`` to ``high`` per pair) and a cell, if the
+        cell's label covers the value of the new column.
+        """
         depth, lengths = reached.depth, high - low
         child, cell_index = places_in(low, lengths), np.repeat(reached.place, lengths)
         value = self.values[depth][self.firsts[depth + 1][child]]
@@ -219,7 +227,9 @@ class _Tree:
         return _Reached(depth + 1, reached.start, reached.end, child[is_match], cell_index[is_match])
 
     def halves(self, reached: _Reached) -> tuple[_Reached, _Reached]:
-        """Split the pairs reached so far by the people: those of the second half, and those of the first."""
+        """Split the reached pairs of prefix and cell by the people: those of the second half of the people, and those
+        of the first.
+        """
         middle = (reached.start + reached.end) // 2
         before, after = self.prefixes[reached.depth][[middle - 1, middle]]
         first, second = reached.prefix <= before, reached.prefix >= after

@@ -87,12 +87,14 @@ class FrequencySet:
         )
 
     def group_ids(self, levels: Sequence[int], columns: Sequence[int] | None = None) -> tuple[NDArray[np.int32], int]:
-        """The group id of each point at ``levels`` (over some ``columns`` only, if given), and the number of groups."""
+        """Return the group id of each point (distinct quasi-identifier combination) at hierarchy ``levels``, over some
+        ``columns`` only, if given; and the number of groups.
+        """
         self._check_coarser(levels)
         chosen = range(len(self.codes)) if columns is None else columns
-        parts = [self.hierarchies[j].between(self.levels[j], levels[j])[self.codes[j]] for j in chosen]
-        sizes = [self.hierarchies[j].levels[levels[j]].size for j in chosen]
-        return number(*pack(parts, sizes, len(self)))
+        codes_at_levels = [self.hierarchies[j].between(self.levels[j], levels[j])[self.codes[j]] for j in chosen]
+        label_counts = [self.hierarchies[j].levels[levels[j]].size for j in chosen]
+        return number(*pack(codes_at_levels, label_counts, len(self)))
 
     def weighted(self) -> FrequencySet:
         """The same points with rows counted by weight (in units of the table's weights), without sensitive values."""
@@ -147,12 +149,17 @@ class FrequencySet:
     def raw_values(
         self, place: int, group_of_point: Callable[[], Codes], groups: int, points: NDArray[Any] | None = None
     ) -> Callable[[], RawValues] | None:
-        """A function that counts the raw values of a column in groups of (some) points; None if points are coarser than raw values."""
+        """Return a function that counts the raw values of the column with index ``place`` in groups of points, or of
+        some ``points``; None if the column is generalized.
+
+        A point is a distinct quasi-identifier combination; ``group_of_point`` returns the group of each.
+        """
         if self.levels[place]:
             return None
         hierarchy = self.hierarchies[place]
 
         def counted() -> RawValues:
+            """Return the counts of raw values by group."""
             column = SensitiveColumn(hierarchy.column, hierarchy.leaves, hierarchy.is_numeric, hierarchy)
             codes, sizes = self.codes[place], self.sizes
             if points is not None:
@@ -228,7 +235,9 @@ class FrequencySet:
         return joined.select(is_used | np.any([owners.distinct > 0 for owners in joined.owners], axis=0))
 
     def _owners_with(self, other: FrequencySet) -> tuple[Owners, ...]:
-        """The owners of these points followed by those of ``other``; a side without owners counts as having none."""
+        """Return the tallies of owners (units with several rows) of these points followed by those of ``other``; a side
+        without owners counts as having none.
+        """
         if not self.owners and not other.owners:
             return ()
         units = [owners.unit for owners in (self.owners or other.owners)]

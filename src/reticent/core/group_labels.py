@@ -151,6 +151,7 @@ class GroupLabels:
         """The labels of merged groups for an adversary who knows some columns, by index (None: all); merged groups are equal in these."""
 
         def read() -> list[LabelColumn]:
+            """Return the label columns that the adversary knows, for the merged groups."""
             firsts = first_rows(ids, groups)
             known = range(len(self.columns)) if places is None else places
             return [_merged(self.columns[index], ids, groups, firsts) for index in known]
@@ -164,7 +165,12 @@ class GroupLabels:
 
 
 def _merged(column: LabelColumn, ids: Codes, groups: int, firsts: NDArray[np.int64]) -> LabelColumn:
+    """Return a label column of merged groups: its counts are summed by ``ids``, and the label is that of each group's
+    first member.
+    """
+
     def together(values: RawValues) -> RawValues:
+        """Return the counts of raw values summed over the merged groups."""
         return replace(values, histograms=values.histograms.merge(ids, groups))
 
     return replace(column.counting(together), codes=column.codes[firsts])

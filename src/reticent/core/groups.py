@@ -62,7 +62,9 @@ class SensitiveDomain:
         return {column.name: index for index, column in enumerate(self.columns)}
 
     def together(self, names: Sequence[str]) -> tuple[NDArray[np.int64], SensitiveColumn]:
-        """Some columns as one: its value for each joint value, and the column (texts joined by ' / ' if several)."""
+        """Return several sensitive columns as one: the code of each joint value, and the combined column (texts joined
+        by ' / ').
+        """
         indices = [self.index(name) for name in names]
         if len(indices) == 1:
             return self.joint[:, indices[0]].astype(np.int64), self.columns[indices[0]]
@@ -209,7 +211,11 @@ class Groups:
         return self.refined(other_names, (chosen.name,))
 
     def refined(self, known: Sequence[str], secret: Sequence[str]) -> Groups:
-        """The groups split by the raw values of the ``known`` sensitive columns, with the joint values of the ``secret`` ones as their values."""
+        """Return the groups split by the raw values of the ``known`` sensitive columns; their values are the joint
+        values of the ``secret`` ones.
+
+        The group that each was split from is in ``extras["parent"]``.
+        """
         joint, cells = self.domain.joint, self.histograms
         other_ids, other_count = _numbered(joint[:, [self.domain.index(name) for name in known]])
         values, column = self.domain.together(secret)
@@ -316,7 +322,9 @@ class Groups:
     def bound_to(
         self, columns: Sequence[SensitiveColumn], reference: Mapping[str, NDArray[np.int64]] | None = None
     ) -> Groups:
-        """The same groups with these domains of the sensitive columns, and the whole table's histograms as the reference, if known."""
+        """Return the same groups with the codes of these ``columns``, which may have more values, and the whole table's
+        histograms as the ``reference``, if known.
+        """
         codes = [_positions(new, old) for new, old in zip(columns, self.domain.columns, strict=True)]
         if len(columns) == 1:
             domain, cells = SensitiveDomain.single(columns[0]), self.histograms

@@ -40,16 +40,20 @@ class LeafSets:
         count: int,
         of_block: NDArray[np.integer[Any]],
     ) -> LeafSets:
-        """Sets given leaf by leaf: set ``owners[i]`` contains the leaf ``leaves[i]``."""
+        """Return sets of leaves of a hierarchy, given leaf by leaf: set ``owners[i]`` contains the leaf ``leaves[i]``.
+
+        ``count`` is the number of sets, ``of_block`` the set of each block. Each set is stored as runs of consecutive
+        leaves.
+        """
         leaf_at = leaves_in_order(hierarchy)
         rank_of = np.empty(len(leaf_at), dtype=np.int64)
         rank_of[leaf_at] = np.arange(len(leaf_at))
         ranks = rank_of[leaves]
         order = np.lexsort((ranks, owners))
         ranks, sets = ranks[order], owners[order]
-        new = np.ones(len(ranks), dtype=bool)
-        new[1:] = (sets[1:] != sets[:-1]) | (ranks[1:] != ranks[:-1] + 1)
-        first = np.flatnonzero(new)
+        starts_run = np.ones(len(ranks), dtype=bool)
+        starts_run[1:] = (sets[1:] != sets[:-1]) | (ranks[1:] != ranks[:-1] + 1)
+        first = np.flatnonzero(starts_run)
         last = np.append(first[1:], len(ranks))[: len(first)] - 1
         return cls(leaf_at, ranks[first], ranks[last] + 1, sets[first], count, of_block.astype(np.int64))
 

@@ -78,6 +78,7 @@ class HierarchyDistance(ColumnDistance):
     levels: tuple[NDArray[np.int32], ...]
 
     def apart(self, left: NDArray[Any], right: NDArray[Any]) -> Floats:
+        """Return the share of hierarchy levels at which the values differ: 0 if equal, 1 if they share a part at none."""
         distances = np.zeros(np.broadcast_shapes(left.shape, right.shape))
         for parts in self.levels:
             distances += parts[left] != parts[right]

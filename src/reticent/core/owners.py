@@ -80,7 +80,9 @@ class OwnerRows(Owners):
 
     @classmethod
     def of_rows(cls, unit: str, group: Codes, groups: int, owner: Codes, value: Codes | None, values: int) -> OwnerRows:
-        """Build it from rows with their group, owner and joint sensitive value."""
+        """Build it from rows with the group, owner (code of the unit, such as a person) and joint sensitive value of
+        each.
+        """
         keys = owner.astype(np.int64) * values + (0 if value is None else value)
         holding = Distinct(keys, (int(owner.max(initial=-1)) + 1) * values)
         first = keys[holding.firsts]
@@ -89,12 +91,12 @@ class OwnerRows(Owners):
 
     @cached_property
     def by_owner(self) -> Histograms:
-        """For every group the rows of each owner."""
+        """Return a histogram per group: the number of rows of each owner."""
         cells = self.rows
         owner, group = self.owner.take(cells.values), cells.owners
-        fresh = np.ones(len(owner), dtype=bool)
-        fresh[1:] = (owner[1:] != owner[:-1]) | (group[1:] != group[:-1])
-        starts = np.flatnonzero(fresh)
+        starts_run = np.ones(len(owner), dtype=bool)
+        starts_run[1:] = (owner[1:] != owner[:-1]) | (group[1:] != group[:-1])
+        starts = np.flatnonzero(starts_run)
         counts = np.add.reduceat(cells.counts, starts) if len(starts) else cells.counts
         return Histograms(
             starts_of(np.bincount(group[starts], minlength=len(cells.offsets) - 1)), owner[starts], counts
@@ -143,6 +145,9 @@ class OwnerRows(Owners):
         return OwnerRows(self.unit, rows, (first // largest).astype(np.int32), (first % largest).astype(np.int32))
 
     def split(self, known: Codes, kinds: int, sizes: NDArray[np.int64]) -> OwnerRows:
+        """Return the owners of the groups split by known sensitive values; ``known`` is the kind (0 to ``kinds`` - 1)
+        of each joint value.
+        """
         cells = self.rows
         keys = cells.owners * kinds + known[self.value[cells.values]]
         ids, count = number(keys, (len(cells.offsets) - 1) * kinds)

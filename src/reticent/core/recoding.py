@@ -146,6 +146,9 @@ def read_recoding(payload: Mapping[str, Any], stored: pl.DataFrame, where: str) 
 
 
 def carried_from(payload: Mapping[str, Any], where: str) -> Carried:
+    """Restore the saved coarsening of each column that is published unchanged or rounded; ``where`` names the file in
+    errors.
+    """
     return {
         name: None if coarsening is None else coarsening_from(coarsening, f"{where}, column {name!r}")
         for name, coarsening in payload["carried"].items()

@@ -128,6 +128,7 @@ class PartsToRecode:
         unchanged = (*self.table.sensitive, *self.table.declared)
 
         def published(part: Table) -> pl.DataFrame:
+            """Return the published rows of one part of the table."""
             group = self.groups(part)
             published_rows = np.flatnonzero(group >= 0)
             return shown(group[published_rows]).with_columns([part.frame[name][published_rows] for name in unchanged])

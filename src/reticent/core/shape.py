@@ -102,10 +102,11 @@ def read_shapes(given: Any, where: str) -> dict[tuple[str, ...], Shape]:
 
 
 def inside(shapes: Sequence[Shape], points: pl.DataFrame) -> PairTest:
-    """A prepared test for many pairs of ``point`` (a row of ``points``) and ``place`` (one of ``shapes``) that match by
-    labels: which pairs are inside.
+    """Return a test of many pairs of ``point`` (a row of ``points``) and ``place`` (the index of a shape) that match by
+    labels: which points are inside their shape.
 
-    Only the deepest of the shapes that cover a point contain it, so all pairs of a point must be passed together.
+    If shapes are nested only the deepest that covers a point contains it, so all pairs of a point must be passed
+    together.
     """
     depth = np.array([shape.depth for shape in shapes], dtype=np.int64)
     kinds = list(dict.fromkeys(type(shape) for shape in shapes))
@@ -116,6 +117,7 @@ def inside(shapes: Sequence[Shape], points: pl.DataFrame) -> PairTest:
         number[kind == kind_class] = np.arange(int((kind == kind_class).sum()))
 
     def kept(point: Numbers, place: Numbers) -> NDArray[np.bool_]:
+        """Return the mask of the pairs whose shape is the deepest one around the point."""
         depths = depth[place]
         for kind_index, test in enumerate(tests):
             if test is not None:
