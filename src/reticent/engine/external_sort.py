@@ -40,7 +40,9 @@ def in_order(rows: Rows, folder: Path) -> Chunks:
 
 
 def _sorted(parts: Path, spilled: Path, columns: list[str], times: str, alike: bool) -> Iterator[pl.DataFrame]:
-    """The counted rows in order; if many are ``alike``, equal ones are summed first to reduce the sorting."""
+    """Yield the rows of ``parts`` (Parquet files with a column ``times`` of multiplicities) in order; if many are
+    ``alike``, equal ones are summed first to reduce the sorting.
+    """
     import duckdb
 
     listed = ", ".join(quoted(name) for name in columns)

@@ -239,7 +239,9 @@ def _numbered(keys: pl.Series) -> Codes:
 
 
 def _looked_up(table: Table, columns: Sequence[BoundHierarchy | SensitiveColumn]) -> list[Codes]:
-    """The index of every row's value among the known ones of each column."""
+    """Return for each column the index of every row's value among the column's known values; cached while the table is
+    in memory.
+    """
     cached, names_and_values = _LOOKED_UP.setdefault(table.held, {}), [_known(column) for column in columns]
     uncached = [
         index

@@ -128,7 +128,10 @@ class StreamingEngine:
 
 
 def _added_up(parts: Iterable[FrequencySet]) -> FrequencySet:
-    """The sum. Sets of similar size are added first, so a point is processed a logarithmic number of times."""
+    """Return the sum of frequency sets.
+
+    Sets of similar size are added first, so a point is processed a logarithmic number of times.
+    """
     waiting: list[FrequencySet] = []
     for part in parts:
         waiting.append(part)

@@ -88,6 +88,7 @@ class _writer:  # noqa: N801  (it is used as a function)
         self.folder, self.name = str(target.parent), target.name
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write the batches of one partition to a hidden file, and yield a report of it: name, checksum, size or error."""
         task = TaskContext.get()
         part = task.partitionId() if task is not None else 0
         parts = self._parts(batches)

@@ -176,6 +176,9 @@ def _in_buckets(rows: SparkRows, table: Table, recoding: Recoding, context: Cont
     names = pl.DataFrame({BUCKET: context.randomness.order(len(points[0])) + 1})
 
     def placed(columns: Sequence[str], beside: Sequence[str] = ()) -> SparkRows:
+        """Return the published rows with these columns and the number of their bucket; ``beside`` are columns that must
+        not be merged away.
+        """
         base = _counted_rows(rows, [*table.quasi, *beside])
         frame = shown(base, coded(base, base.source, table, recoding.coded_at), points, names)
         return _published(base, frame, names.schema, columns)

@@ -87,6 +87,7 @@ class SparkRows(DistantRows):
 
     @cached_property
     def height(self) -> int:
+        """Return the number of rows; counted by the executors if unknown."""
         if self.known is not None:
             return self.known.rows
         counted = self.source.agg(F.sum(TIMES) if self.repeated else F.count(F.lit(1)))
@@ -98,6 +99,7 @@ class SparkRows(DistantRows):
         return self.counted([column])[0][column]
 
     def counted(self, columns: Sequence[str]) -> Counted:
+        """Return the distinct rows of some columns with their multiplicities."""
         distinct = self.known.distinct if self.known is not None else None
         if distinct is None or not set(columns) <= set(distinct[0].columns):
             distinct = self.collected(self.grouped(columns), columns)
@@ -139,6 +141,9 @@ class SparkRows(DistantRows):
             )
 
     def mapped(self, schema: pl.Schema, change: Change, needs: Sequence[str] = ()) -> SparkRows:
+        """Return rows of ``schema`` made by ``change`` from these; lazily, unless the change ``needs`` several columns
+        together.
+        """
         if not needs:
             return replace(self, schema=schema, changes=(*self.changes, change), known=None)
         applied = self.applied()
@@ -165,6 +170,7 @@ class SparkRows(DistantRows):
         arrow = pa.schema([*fields, *([pa.field(TIMES, pa.int64())] if repeated else [])])
 
         def made(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            """Apply the change to the batches of one partition."""
             for batch in batches:
                 part = _polars(pa.Table.from_batches([batch]))
                 rows = change(_named(part.drop(TIMES) if repeated else part, names)).cast(schema)
