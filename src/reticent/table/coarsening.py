@@ -224,6 +224,7 @@ class CalendarUnit(Coarsening):
         one_of(self.unit, "calendar: unit", CALENDAR)
 
     def check(self, name: str, dtype: pl.DataType) -> None:
+        """Raise unless the column has dates or timestamps."""
         if dtype not in (pl.Date, pl.Datetime):
             raise DataError(
                 f"Column {name!r} has type {dtype}, but coarsening of kind 'calendar' is for dates.",
@@ -380,6 +381,7 @@ def coarse_rows(rows: Rows, chosen: Mapping[str, Coarsening]) -> Rows:
     )
 
     def change(part: pl.DataFrame) -> pl.DataFrame:
+        """Return a chunk of the rows with its columns coarsened."""
         return part.with_columns(
             _typed(chosen[name].of(part[name]), schema[name]).alias(name) for name in part.columns if name in chosen
         )
@@ -430,7 +432,7 @@ def _clamped(numbers: NDArray[np.float64], bottom: float | str | None, top: floa
 
 
 def _multiples(numbers: NDArray[np.float64], step: Fraction) -> NDArray[np.float64]:
-    """The nearest multiples of ``step``, each the float nearest to its decimal, so it prints short."""
+    """Return the nearest multiples of ``step``, each as the float nearest to its decimal, so it prints short."""
     if max(step.numerator, step.denominator) >= 2**1000:
         return numbers  # Almost no float is between such multiples, or every float is one.
     multipliers = np.rint(numbers / float(step))

@@ -47,6 +47,7 @@ def formula_columns(frame: pl.DataFrame) -> list[str]:
 
 
 def _columns_with(frame: pl.DataFrame, pattern: str) -> list[str]:
+    """Return the names of the text columns in which some value matches ``pattern``."""
     # All columns in one query: for few rows, planning takes longer than running it.
     columns = {name: frame[name] for name, dtype in frame.schema.items() if dtype in _TEXT}
     texts = [_as_text(column) for column in columns.values() if not _is_free_of(column, pattern)]

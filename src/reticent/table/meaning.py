@@ -191,7 +191,9 @@ class Interval(Meaning):
         return f"in {left}, {right}"
 
     def stretch(self, kind: ValueType) -> LineSegment:
-        """The interval between the ends."""
+        """Return the interval as a segment of the number line of a column type; for integers and dates from the first
+        to the last value in it.
+        """
         if kind in (ValueType.TEXT, ValueType.BOOLEAN):
             raise DataError(f"The manifest gives the interval {[self.low, self.high]!r} for a column of type {kind}.")
         low, high = (None if bound is None else kind.place(bound) for bound in (self.low, self.high))
@@ -458,6 +460,7 @@ def are_disjoint(first: Meaning, second: Meaning) -> bool:
 
 
 def _ends_before(first: Interval, second: Interval) -> bool:
+    """True if the first interval ends before the second begins, or where it begins without a common point."""
     if first.high is None or second.low is None:
         return False
     share_end = first.closed in ("right", "both") and second.closed in ("left", "both")

@@ -44,7 +44,8 @@ def joined(files: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _moved(group: _Fields, content: bytes, place: int, ordinal: int) -> tuple[bytes, _Fields]:
-    """The pages of a row group, and its description where they begin at ``place``.
+    """Return the pages of a row group, and its metadata for a file in which they begin at byte ``place``; ``ordinal``
+    is its index.
 
     Only pages are copied, without indexes of them and the metadata of columns repeated behind them: both are optional.
     """
@@ -113,6 +114,7 @@ class _Reader:
         return self.content[self.place - count : self.place]
 
     def _unsigned(self) -> int:
+        """Read an unsigned integer of variable length: seven bits per byte, the lowest first."""
         number = shift = 0
         while (byte := self._byte()) > 127:
             number, shift = number | (byte & 127) << shift, shift + 7
@@ -124,7 +126,7 @@ class _Reader:
 
 
 def _struct(fields: _Fields) -> bytes:
-    """Return the bytes of a struct, which :meth:`_Reader.struct` reads."""
+    """Return a struct in the encoding that :meth:`_Reader.struct` reads (Thrift's compact protocol)."""
     parts, before = [], 0
     for number, kind, value in fields:
         step = number - before
@@ -136,7 +138,7 @@ def _struct(fields: _Fields) -> bytes:
 
 
 def _any(kind: int, value: Any) -> bytes:
-    """Return the bytes of a value of a type."""
+    """Return a value of type ``kind`` in Thrift's compact protocol."""
     if kind in (_TRUE, _FALSE, _BYTE):
         return bytes([value])
     if kind == _DOUBLE:

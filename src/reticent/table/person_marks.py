@@ -92,11 +92,12 @@ def people_marks(values: pl.Series, key: bytes) -> PersonFingerprints | None:
 
 
 def numbered_marks(numbers: pl.Series, columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprints | None:
-    """The marks of people identified by row number only: of the number combined with sets of columns in which other rows
-    rarely agree.
+    """Return marks (keyed hashes by which another table about the same people is recognized) of people who have only a
+    row number.
 
-    Other people with the same number agree as often as two rows of the table do, or as two neighbours if rows are
-    sorted: sets in which that is frequent identify nobody.
+    Each hashes the number with a set of columns in which other rows rarely agree. Other people with the same number
+    agree as often as two rows of the table do, or as two neighbours if rows are sorted: sets in which that is frequent
+    identify nobody.
     """
     number_hashes = _value_hashes(numbers, key)
     level, levels = _sampled(mixed(number_hashes), _PEOPLE_COMPARED)
@@ -118,25 +119,26 @@ def numbered_marks(numbers: pl.Series, columns: Mapping[str, _Hashes], key: byte
 
 
 def column_marks(columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprints | None:
-    """The marks of rows over sets of two and three columns: each combination with its multiplicity.
+    """Return marks (keyed hashes by which another table about the same people is recognized) of the rows over sets of
+    two and three columns.
 
-    Sets in which every combination occurs equally often, more than once, are an experimental design and identify
-    nobody.
+    Each hashes a combination of values with its multiplicity. Sets in which every combination occurs equally often,
+    more than once, are an experimental design and identify nobody.
     """
     rows = len(next(iter(columns.values()), ()))
     sets: dict[tuple[str, ...], _Hashes] = {}
-    fine: list[set[str]] = []
+    nearly_unique: list[set[str]] = []
     for names in _sets_of(columns, rows, smallest=2):
-        if any(fine_set < set(names) for fine_set in fine):
+        if any(fine_set < set(names) for fine_set in nearly_unique):
             continue
         combined = _combined(columns, names)
         # A sample of many combinations suffices, chosen by the combination alone.
-        part = combined[combined < np.uint64(_PART)] if rows > _MANY_ROWS else combined
-        distinct, counts = np.unique(combined if len(part) < _PEOPLE_COMPARED else part, return_counts=True)
+        sample = combined[combined < np.uint64(_PART)] if rows > _MANY_ROWS else combined
+        distinct, counts = np.unique(combined if len(sample) < _PEOPLE_COMPARED else sample, return_counts=True)
         if len(distinct) < _FEWEST_COMBINATIONS or counts.min() == counts.max() > 1:
             continue
         if 4 * len(distinct) > 3 * counts.sum():
-            fine.append(set(names))
+            nearly_unique.append(set(names))
         # Sorted by combination, so a sample of them holds the smallest marks of all.
         sets[names] = (distinct & ~_COUNTED) | (mixed(distinct + counts.astype(np.uint64)) & _COUNTED)
     return _sketch("columns", sets, key)
@@ -155,6 +157,7 @@ def _sets_of(columns: Mapping[str, _Hashes], rows: int, smallest: int) -> Iterat
 
 
 def _combined(columns: Mapping[str, _Hashes], names: Sequence[str]) -> _Hashes:
+    """Return a hash of each row's values in some columns."""
     combined = np.zeros_like(columns[names[0]])
     for name in names:
         combined = mixed(combined * _SALT + columns[name])
@@ -162,7 +165,7 @@ def _combined(columns: Mapping[str, _Hashes], names: Sequence[str]) -> _Hashes:
 
 
 def _agreement(values: _Hashes) -> float:
-    """How often two rows, or two neighbouring rows, agree; the larger of the two."""
+    """Return the share of pairs of rows that agree, or of pairs of neighbouring rows; the larger of the two."""
     rows = len(values)
     if rows < 2:
         return 1.0
@@ -171,7 +174,11 @@ def _agreement(values: _Hashes) -> float:
 
 
 def _sketch(kind: str, sets: Mapping[tuple[str, ...], _Hashes], key: bytes) -> PersonFingerprints | None:
-    """The smallest marks of each set of columns; if there are too many sets, those with most combinations."""
+    """Return the smallest hashes of each set of columns, marked with a prefix of the set; of too many sets those with
+    most combinations.
+
+    None if there are none.
+    """
     finest = sorted(sets, key=lambda names: (-len(sets[names]), names))[:_MOST_SETS]
     marks: set[int] = set()
     for names, prefix in zip(finest, _hashes(["\x1f".join(names) for names in finest], key).tolist(), strict=True):
@@ -239,7 +246,11 @@ def _levels(spread: _Hashes) -> NDArray[np.int64]:
 
 
 def _value_hashes(values: pl.Series, key: bytes, place: int | None = None) -> _Hashes:
-    """A hash per row; each distinct value is hashed once. Without a ``place`` equal readings are equal: 7, 7.0 and '7'."""
+    """Return a hash per row; each distinct value is hashed once.
+
+    With a ``place`` (index of the column) hashes differ by column and type; without one equal readings are equal: 7,
+    7.0 and '7'.
+    """
     prefix = "" if place is None else f"{place}"
     if len(values) <= _SHORT and (values.dtype == pl.String or values.dtype.is_integer()):
         listed = values.to_list()
@@ -269,15 +280,15 @@ def _value_hashes(values: pl.Series, key: bytes, place: int | None = None) -> _H
 
 
 def _only_numbers(values: pl.Series) -> bool:
-    """True if values are just running numbers, also as text: every table has those."""
+    """True if the values, also as text, are just running numbers, as in every table: 90 % of them are dense."""
     if values.dtype == pl.String:
         values = values.str.strip_chars().cast(pl.Int64, strict=False)
     if not values.dtype.is_integer() or not len(values) or values.null_count():
         return False
     ordered = values.sort()
     # A few distant numbers do not make the rest identifying.
-    spared = len(ordered) // 20
-    middle = ordered[spared : len(ordered) - spared]
+    trimmed = len(ordered) // 20
+    middle = ordered[trimmed : len(ordered) - trimmed]
     return int(middle[-1]) - int(middle[0]) < 2 * len(middle)
 
 

@@ -413,6 +413,7 @@ class StreamRows:
         return replace(self, known=known)
 
     def frame(self) -> pl.DataFrame:
+        """Refuse: streamed rows are not held in memory."""
         raise PolicyError(
             "This needs all rows of the table in memory, and the table is streamed. Pass engine='local' if the table fits in memory, or keep to what "
             "streams: Lattice, Datafly and Mondrian with format='generalize', assess, verify and counting queries."
@@ -455,6 +456,7 @@ class StoredRows(_CountedRows):
         return self._scanned(self.paths)
 
     def _scanned(self, paths: Sequence[Path]) -> pl.LazyFrame:
+        """Return the rows of the stored files as a lazy frame."""
         if paths[0].suffix == ".parquet":
             return pl.scan_parquet(list(paths))
         read = pl.scan_csv(list(paths), **csv_layout(self.schema))
@@ -488,6 +490,7 @@ class StoredRows(_CountedRows):
         return self._collected(self.scan().group_by(columns).agg(self._count))
 
     def _collected(self, rows: pl.LazyFrame) -> pl.DataFrame:
+        """Return a lazy frame in memory; a file that cannot be read is explained."""
         try:
             return rows.collect(engine="streaming")
         except (pl.exceptions.PolarsError, OSError) as error:

@@ -400,6 +400,7 @@ class Table(ShownAsCard):
         return rows.with_columns(pl.col(repeated).cast(pl.Categorical)).collect(engine="streaming")
 
     def _refuse_streamed(self, what: str) -> None:
+        """Raise if the rows are streamed; ``what`` needs them in memory."""
         if self.streamed:
             raise PolicyError(
                 f"{what} needs all rows in memory, and this table is {self.read_how}. Pass engine='local' if the table fits in memory."

@@ -36,6 +36,7 @@ class _Fields:
         return self.values.get(name) is not None
 
     def listed(self, name: str) -> list[Any]:
+        """Return a field that must be a list."""
         value = self.values[name]
         if isinstance(value, str | bytes) or not isinstance(value, Sequence):
             raise PolicyError(f"{self.where}: {name} must be a list, but it is {value!r}.", setting=(name,))
@@ -56,12 +57,14 @@ class _Fields:
         return pair[0], pair[1]
 
     def whole(self, name: str) -> int:
+        """Return a field that must be an integer."""
         value = self.values[name]
         if isinstance(value, bool) or not isinstance(value, int):
             raise PolicyError(f"{self.where}: {name} must be a whole number, but it is {value!r}.", setting=(name,))
         return value
 
     def text(self, name: str, default: str) -> str:
+        """Return a field that must be text, or the default if it is absent."""
         value = self.values.get(name, default)
         if not isinstance(value, str):
             raise PolicyError(f"{self.where}: {name} must be text, but it is {value!r}.", setting=(name,))

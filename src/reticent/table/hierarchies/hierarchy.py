@@ -81,7 +81,7 @@ class BoundHierarchy:
         return self.leaves.dtype.is_numeric() or self.leaves.dtype.is_temporal()
 
     def only(self, mask: NDArray[np.bool_]) -> BoundHierarchy:
-        """The hierarchy restricted to some leaves, with the same levels."""
+        """Return the hierarchy restricted to the leaves in ``mask``, with the same levels."""
         levels = tuple(replace(level, parts=level.parts[mask]) for level in self.levels)
         null = None if self.null_leaf is None or not mask[self.null_leaf] else int(mask[: self.null_leaf].sum())
         return replace(self, leaves=self.leaves.filter(pl.Series(mask)), levels=levels, null_leaf=null)

@@ -41,7 +41,9 @@ def level_by_label(labels: Sequence[str], leaves: pl.Series) -> Level:
 
 
 def values_of(parts: NDArray[np.int32], size: int, leaves: pl.Series) -> tuple[Meaning, ...]:
-    """The meaning of parts that are sets of values."""
+    """Return the meaning of each of ``size`` parts (categories of a level): the set of leaves in it; ``parts`` has the
+    part of each leaf.
+    """
     values: list[list[Any]] = [[] for _ in range(size)]
     for part, leaf in zip(parts.tolist(), leaves.to_list(), strict=True):
         values[part].append(leaf)

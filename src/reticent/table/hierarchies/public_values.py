@@ -253,6 +253,7 @@ def _listed(tree: Mapping[str, Mapping[str, str]], spelled: Callable[[str], str]
 
 
 def _categories(first: str, last: str) -> Iterator[str]:
+    """Yield the three-character ICD codes from ``first`` to ``last``, such as A00 to B99."""
     for letter in map(chr, range(ord(first[0]), ord(last[0]) + 1)):
         low = int(first[1:]) if letter == first[0] else 0
         high = int(last[1:]) if letter == last[0] else 99

@@ -104,6 +104,7 @@ class Suppression(Hierarchy):
     domain: tuple[Any, ...] | None = None
 
     def bind(self, series: pl.Series, column: str) -> BoundHierarchy:
+        """Return the hierarchy for a column, with two levels: the values, and all of them suppressed."""
         leaves = leaves_of(series, self.domain, column)
         return BoundHierarchy(
             column, leaves, (identity(leaves), suppressed(leaves)), data_dependent=self.domain is None
@@ -331,6 +332,7 @@ class Intervals(Hierarchy):
         return BoundHierarchy(column, leaves, tuple(levels), data_dependent=self.domain is None or not whole)
 
     def describe(self) -> dict[str, Any]:
+        """Return the recipe as the mapping that a policy contains."""
         return {
             "kind": "intervals",
             "widths": list(self.widths),
@@ -388,10 +390,10 @@ def _floor_divide(leaves: pl.Series, origin: Fraction, width: Fraction) -> NDArr
         scale = origin.denominator * width.denominator
         shift, step = int(origin * scale), int(width * scale)
         ends = [int(end) * scale - shift for end in (leaves[0], leaves[-1])]
-        reach = max(
+        largest_term = max(
             abs(number) for number in (*ends, *(int(end) * scale for end in (leaves[0], leaves[-1])), shift, step)
         )
-        if reach < 2**63:
+        if largest_term < 2**63:
             quotient: NDArray[np.int64] = np.floor_divide(leaves.cast(pl.Int64).to_numpy() * scale - shift, step)
             return quotient
     if leaves.dtype.is_float() and len(leaves):
@@ -406,15 +408,17 @@ def _floor_divide_floats(leaves: pl.Series, origin: Fraction, width: Fraction) -
         quotient = (values - start) / step
         # Each rounding has a relative error below 2.3e-16; the margin is a thousand times the sum of them.
         margin = 1e-12 * ((np.abs(values) + abs(start)) / step + 1)
-        certain = np.abs(quotient - np.round(quotient)) > margin
+        is_certain = np.abs(quotient - np.round(quotient)) > margin
     if not np.isfinite(quotient).all() or np.abs(quotient).max() >= 2**53:
-        certain[:] = False
-    near = np.flatnonzero(~certain)
-    exactly = _integers([(exact(value, "value") - origin) // width for value in leaves.gather(near).to_list()])
-    if not certain.any():
+        is_certain[:] = False
+    uncertain_rows = np.flatnonzero(~is_certain)
+    exactly = _integers(
+        [(exact(value, "value") - origin) // width for value in leaves.gather(uncertain_rows).to_list()]
+    )
+    if not is_certain.any():
         return exactly
-    quotients = np.floor(np.where(certain, quotient, 0)).astype(np.int64)
-    quotients[near] = exactly
+    quotients = np.floor(np.where(is_certain, quotient, 0)).astype(np.int64)
+    quotients[uncertain_rows] = exactly
     return quotients
 
 

@@ -29,17 +29,20 @@ class OrderedNumbers:
         return np.argsort(self._numbers, axis=1)
 
     def may_band(self, codes: Codes, exact: bool = False) -> NDArray[np.bool_]:
-        """Mask of number rows that may determine a column by bands: sorted by the numbers, the value changes hardly more
-        often than necessary (with ``exact``, no more often), and far less often than by chance.
+        """Return a mask of the rows of numbers (one per formula or column) whose intervals may determine the values
+        ``codes`` of a column.
+
+        Sorted by the numbers, the value changes hardly more often than necessary (with ``exact``, no more often), and
+        far less often than by chance. Code 0 is a missing value.
         """
         known, rows = codes > 0, len(self._numbers)
         count, counts = int(known.sum()), np.bincount(codes[known])
         shares = counts / max(count, 1)
-        distinct, changing = int((shares > 0).sum()), 1 - float((shares**2).sum())
+        distinct, chance_of_change = int((shares > 0).sum()), 1 - float((shares**2).sum())
         if distinct < 2 or not rows or evidence(codes[known]) < _EVIDENCE / 4:
             return np.zeros(rows, dtype=bool)
         order = self._order if count == len(codes) else self._order[known[self._order]].reshape(rows, count)
-        excess = 0 if exact else min(_ALLOWED * count, _FEWER * (changing * count - distinct + 1))
+        excess = 0 if exact else min(_ALLOWED * count, _FEWER * (chance_of_change * count - distinct + 1))
         limit = distinct - 1 + excess
         changes = np.diff(codes[order], axis=1) != 0
         # Missing numbers sort last, and at most half may be missing: too many changes before them already exclude the
@@ -50,9 +53,11 @@ class OrderedNumbers:
         sorted_numbers = np.take_along_axis(self._numbers[rows_left], order[rows_left], axis=1)
         changes &= ~np.isnan(sorted_numbers[:, 1:])
         scale = np.nanmax(np.abs(np.where(np.isnan(numbers), 0.0, numbers)), axis=1, keepdims=True)
-        tied = changes & (np.diff(sorted_numbers, axis=1) <= _TIED * scale)
-        enough = 2 * np.isnan(numbers).sum(axis=1) <= count
-        candidates[rows_left] = (changes.sum(axis=1) <= limit) & (tied.sum(axis=1) <= _ALLOWED * count / 2) & enough
+        is_tied = changes & (np.diff(sorted_numbers, axis=1) <= _TIED * scale)
+        has_enough = 2 * np.isnan(numbers).sum(axis=1) <= count
+        candidates[rows_left] = (
+            (changes.sum(axis=1) <= limit) & (is_tied.sum(axis=1) <= _ALLOWED * count / 2) & has_enough
+        )
         return candidates
 
 
@@ -64,8 +69,11 @@ def evidence(codes: Codes) -> float:
 
 
 def rows_of_rare_values(codes: Codes, sampled_codes: Codes, limit: int) -> Codes | None:
-    """At most ``limit`` rows in which all values of a column are about equally frequent, if the ``sampled_codes`` sampled rows have
-    too few of its rare values and all rows have enough; else None.
+    """Return at most ``limit`` rows in which all values of a column are about equally frequent; None if they are not
+    needed or do not help.
+
+    They are needed if the sample (``sampled_codes``) has too few rows of the rare values, and help if all rows have
+    enough.
     """
     known_rows = np.flatnonzero(codes > 0)
     if evidence(sampled_codes[sampled_codes > 0]) >= _EVIDENCE / 2 or evidence(codes[known_rows]) < _EXACT_EVIDENCE:
@@ -79,10 +87,11 @@ def rows_of_rare_values(codes: Codes, sampled_codes: Codes, limit: int) -> Codes
 
 
 def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
-    """The share of rows outside the band of their value, with optimal band boundaries, and the error of guessing the most
-    frequent value; None if there is no evidence.
+    """Return the share of rows outside the interval of their value, with optimal interval bounds, and the error of
+    guessing the most frequent value.
 
-    A handful of rows in a band of their own are evidence only if no row is outside its band.
+    None if there is no evidence; a handful of rows in an interval of their own are evidence only if no row is outside
+    its interval.
     """
     known_rows = np.flatnonzero(~np.isnan(numbers) & (codes > 0))
     evidence_found = evidence(codes[known_rows])
@@ -99,12 +108,11 @@ def band_errors(numbers: Numbers, codes: Codes) -> tuple[float, float] | None:
     # The optimal start of each band: as many as possible of its values after it, and as few as possible before.
     firsts: list[float] = []
     for number in range(len(by_median) - 1):
-        gain = np.cumsum(np.where(np.isin(sorted_codes, by_median[: number + 1]), 1, -1))
-        firsts.append(float(sorted_numbers[min(int(np.argmax(gain)) + 1, len(sorted_numbers) - 1)]))
+        balance = np.cumsum(np.where(np.isin(sorted_codes, by_median[: number + 1]), 1, -1))
+        firsts.append(float(sorted_numbers[min(int(np.argmax(balance)) + 1, len(sorted_numbers) - 1)]))
     predicted = np.array(by_median)[np.searchsorted(np.maximum.accumulate(firsts), sorted_numbers, side="right")]
-    wrong = float((predicted != sorted_codes).mean())
-    return (
-        None
-        if wrong and evidence_found < _EVIDENCE
-        else (wrong, 1 - int(np.bincount(sorted_codes).max()) / len(sorted_codes))
-    )
+    wrong_share = float((predicted != sorted_codes).mean())
+    if wrong_share and evidence_found < _EVIDENCE:
+        return None
+    guessing_error = 1 - int(np.bincount(sorted_codes).max()) / len(sorted_codes)
+    return wrong_share, guessing_error

@@ -51,9 +51,10 @@ def agreement(computed: Numbers, column: ColumnForm) -> Agreement:
     wrong_share = min(
         float((np.abs(rounding[is_known] - numbers) > column.precision).mean()) for rounding in column.rounded(computed)
     )
-    narrow = middle(difference) < _NARROW * middle(numbers)
-    rounded = bool(np.abs(difference).max() > column.precision) and wrong_share == 0
-    return Agreement(wrong_share, is_shown(wrong_share, guessing_error(numbers)) or narrow, rounded)
+    is_narrow = middle(difference) < _NARROW * middle(numbers)
+    is_rounded = bool(np.abs(difference).max() > column.precision) and wrong_share == 0
+    is_evident = is_shown(wrong_share, guessing_error(numbers)) or is_narrow
+    return Agreement(wrong_share, shown=is_evident, rounded=is_rounded)
 
 
 def is_shown(wrong: float, guessed_wrong: float) -> bool:

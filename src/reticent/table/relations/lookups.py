@@ -32,8 +32,10 @@ def lookup_relations(
     known: set[tuple[str, frozenset[str]]],
     pairs: bool,
 ) -> Iterator[ColumnRelation]:
-    """Targets that are a function of one source, or of a pair if ``pairs``, except for one row in twenty. Candidates come
-    from some ``rows``; what is already ``known`` is skipped.
+    """Yield the relations of targets that are a function of one source, or of a pair if ``pairs``, except for one row
+    in twenty.
+
+    Candidates come from some ``rows``; relations already ``known`` (a target and its sources) are skipped.
     """
     source_codes = [form.codes[rows] for form in sources]
     codes = np.array([form.codes[rows] for form in targets])
@@ -109,7 +111,7 @@ def _single(source: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
         kind: RelationKind = "missing" if certain == "missing" else "lookup"
         return ColumnRelation(target.owner, (source.owner,), f"says whether {source.text} is {certain}", kind)
     words = f"has {nearly}one value for each value of {source.text}"
-    return ColumnRelation(target.owner, (source.owner,), words, "lookup", wrong == 0, both)
+    return ColumnRelation(target.owner, (source.owner,), words, "lookup", exact=wrong == 0, both=both)
 
 
 def _pair(first: ColumnForm, second: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
@@ -125,7 +127,7 @@ def _pair(first: ColumnForm, second: ColumnForm, target: ColumnForm) -> ColumnRe
         return None
     nearly = "" if wrong == 0 else "nearly always "
     words = f"has {nearly}one value for each pair of values of {first.text} and {second.text}"
-    return ColumnRelation(target.owner, (first.owner, second.owner), words, "lookup", wrong == 0)
+    return ColumnRelation(target.owner, (first.owner, second.owner), words, "lookup", exact=wrong == 0)
 
 
 def share_to_remove(ids: Codes, target: Codes) -> tuple[int, float, float]:

@@ -100,6 +100,9 @@ class _PairSearch:
     def __init__(
         self, numeric: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, exact: bool
     ) -> None:
+        """Read the sampled ``rows``: the numbers of the source columns as ``x``, those of the targets as ``y`` (NaN if
+        unknown).
+        """
         self.numeric, self.targets, self.known, self.exact = numeric, targets, known, exact
         self.small = [form.at(rows) for form in targets]
         self.x = np.array([form.at(rows).numbers for form in numeric]).reshape(len(numeric), len(rows))
@@ -108,8 +111,8 @@ class _PairSearch:
         self.rare = self._rare_targets()
 
     def _rare_targets(self) -> dict[int, tuple[Codes, Numbers]]:
-        """The codes and numbers of additional rows for targets whose rare values the first rows lack; as many targets as
-        allow testing all pairs for each.
+        """Return the codes and numbers of additional rows for targets whose rare values the first rows lack; for as
+        many targets as there is time to test all pairs.
         """
         pairs = len(self.numeric) * (len(self.numeric) - 1) // 2
         rare: dict[int, tuple[Codes, Numbers]] = {}
@@ -123,7 +126,9 @@ class _PairSearch:
         return rare
 
     def looked_up(self, banded: bool) -> Iterator[ColumnRelation]:
-        """Formulas that equal a target, or whose bands a target encodes."""
+        """Yield relations in which a formula of two columns equals a target or, if ``banded``, intervals of the formula
+        determine it.
+        """
         for formula in PAIR_FORMULAS:
             pairs = self._pairs(formula)
             if not len(pairs) or (banded and formula.marks):
@@ -201,7 +206,7 @@ class _PairSearch:
         return candidates
 
     def explained(self) -> Iterator[ColumnRelation]:
-        """Weighted sums of two columns, and products of their powers."""
+        """Yield relations in which a target is a weighted sum of two columns, or a product of their powers."""
         for is_log in (False, True):
             x, y = (self.x, self.y) if not is_log else (_logarithms(self.x), _logarithms(self.y))
             for i, j, number in _explaining(x, y):
@@ -215,7 +220,9 @@ class _PairSearch:
 
 
 def _features(formula: PairFormula, numbers: Numbers, pairs: NDArray[np.int64]) -> Numbers:
-    """A formula of each pair of rows of numbers; NaN if it cannot be computed."""
+    """Return the value of a formula for each pair of columns (indices into the rows of ``numbers``) and row; NaN if it
+    cannot be computed.
+    """
     with np.errstate(all="ignore"):
         features = formula.of(numbers[pairs[:, 0]], numbers[pairs[:, 1]])
     return np.where(np.isfinite(features), features, np.nan)
@@ -251,7 +258,9 @@ def _contradicted(features: Numbers, target: ColumnForm) -> NDArray[np.int64]:
 
 
 def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnForm) -> ColumnRelation | None:
-    """The relation, if all rows support it and neither column alone does nearly as well."""
+    """Return the relation between a target and a formula of two columns; None unless all rows support it and neither
+    column alone does nearly as well.
+    """
     with np.errstate(all="ignore"):
         computed = formula.of(_numbers(a), _numbers(b))
     computed = np.where(np.isfinite(computed), computed, np.nan)
@@ -264,7 +273,7 @@ def _shown(formula: PairFormula, a: ColumnForm, b: ColumnForm, target: ColumnFor
         wrong, single_error = errors[0], min(step_error(form, target.codes) for form in (a, b))
         if is_shown(*errors) and wrong <= single_error / 3:
             verb = "follows from" if wrong == 0 else "nearly follows from"
-            return ColumnRelation(target.owner, sources, f"{verb} {words}", "band", wrong == 0)
+            return ColumnRelation(target.owner, sources, f"{verb} {words}", "band", exact=wrong == 0)
     return None
 
 
@@ -294,10 +303,13 @@ def _logarithms(numbers: Numbers) -> Numbers:
 
 
 def _explaining(x: Numbers, y: Numbers) -> Iterator[tuple[int, int, int]]:
-    """The pairs of columns that nearly explain a target, and far better together than each alone, best first."""
+    """Yield (index of the first column, of the second, of the target) for pairs that nearly explain a target, and far
+    better together than each alone; best first.
+    """
     first, second = np.triu_indices(len(x), 1)
 
     def together(columns: Numbers, targets: Numbers) -> Numbers:
+        """Return R squared of each pair of columns for each target, 0 if the pair is not far better than each alone."""
         correlation, target_correlation = correlations(columns, columns), correlations(columns, targets)
         r = correlation[..., first, second][..., None]
         first_r, second_r = target_correlation[..., first, :], target_correlation[..., second, :]
@@ -318,7 +330,9 @@ def _explaining(x: Numbers, y: Numbers) -> Iterator[tuple[int, int, int]]:
 
 
 def _fitted(a: ColumnForm, b: ColumnForm, target: ColumnForm, is_log: bool) -> ColumnRelation | None:
-    """The weighted sum, or product of powers, that fits most rows of the target, if it fits nearly all."""
+    """Return the relation of a target to the weighted sum, or product of powers, of two columns that fits most rows;
+    None unless it fits nearly all.
+    """
     assert a.numbers is not None
     assert b.numbers is not None
     assert target.numbers is not None
@@ -333,12 +347,7 @@ def _fitted(a: ColumnForm, b: ColumnForm, target: ColumnForm, is_log: bool) -> C
             computed = p * x[0] + q * x[1] + constant
             agreed = agreement(np.exp(computed) if is_log else computed, target)
         if agreed.shown:
-            break
-    else:
-        return None
-    words = (
-        product_words([(p, a.text), (q, b.text)], float(np.exp(constant)))
-        if is_log
-        else sum_words([(p, a.text), (q, b.text)], constant)
-    )
-    return ColumnRelation(target.owner, (a.owner, b.owner), f"is {_nearly(agreed)}{words}", exact=agreed.exact)
+            terms = [(p, a.text), (q, b.text)]
+            words = product_words(terms, float(np.exp(constant))) if is_log else sum_words(terms, constant)
+            return ColumnRelation(target.owner, (a.owner, b.owner), f"is {_nearly(agreed)}{words}", exact=agreed.exact)
+    return None

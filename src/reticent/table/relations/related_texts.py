@@ -22,27 +22,41 @@ Texts = dict[str, list[str | None]]
 def text_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes
 ) -> Iterator[ColumnRelation]:
-    """Targets that are a prefix or suffix of a text or code, or a concatenation of two. Candidates come from some ``rows``."""
-    written = {each.owner: _written(each) for each in (*sources, *targets) if _is_written(each)}
-    read: Texts = {name: texts.gather(rows).to_list() for name, texts in written.items()}
+    """Yield the relations of targets that are a prefix or suffix of a text or code, or a concatenation of two;
+    candidates come from some ``rows``.
+    """
+    texts_of = {each.owner: _written(each) for each in (*sources, *targets) if _is_written(each)}
+    sample_of: Texts = {name: texts.gather(rows).to_list() for name, texts in texts_of.items()}
     for target in targets:
-        if target.owner not in written:
+        if target.owner not in texts_of:
             continue
-        part = read[target.owner]
-        first = [(row, text) for row, text in enumerate(read[target.owner]) if text is not None][:_FIRST]
+        target_sample = sample_of[target.owner]
+        first = [(row, text) for row, text in enumerate(sample_of[target.owner]) if text is not None][:_FIRST]
         for source in sources:
-            if source.owner == target.owner or source.owner not in written:
+            if source.owner == target.owner or source.owner not in texts_of:
                 continue
-            whole = read[source.owner]
-            if not _meet_often([(text, other) for row, text in first if (other := whole[row]) is not None]):
+            source_sample = sample_of[source.owner]
+            if not _meet_often([(text, other) for row, text in first if (other := source_sample[row]) is not None]):
                 continue
-            if max(_share(str.startswith, whole, part), _share(str.endswith, whole, part)) >= _OFTEN:
-                separators = [each for each in _SEPARATORS if any(each in text for text in whole if text is not None)]
-                words = _part_of(written[source.owner], written[target.owner], source.text, separators)
+            if (
+                max(
+                    _share(str.startswith, source_sample, target_sample),
+                    _share(str.endswith, source_sample, target_sample),
+                )
+                >= _OFTEN
+            ):
+                separators = [
+                    each for each in _SEPARATORS if any(each in text for text in source_sample if text is not None)
+                ]
+                words = _part_of(texts_of[source.owner], texts_of[target.owner], source.text, separators)
                 if words is not None:
                     yield ColumnRelation(target.owner, (source.owner,), words)
-            if _share(str.startswith, part, whole) >= _OFTEN > _share(str.__eq__, part, whole):
-                yield from _joined(source, sources, target, written, read)
+            if (
+                _share(str.startswith, target_sample, source_sample)
+                >= _OFTEN
+                > _share(str.__eq__, target_sample, source_sample)
+            ):
+                yield from _joined(source, sources, target, texts_of, sample_of)
 
 
 def _meet_often(pairs: Sequence[tuple[str, str]]) -> bool:

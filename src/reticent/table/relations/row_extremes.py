@@ -67,8 +67,9 @@ def _extreme(
 
 
 def _cover(equal: NDArray[np.bool_], within: list[int], uncovered: float) -> list[int]:
-    """A greedy cover: columns one of which equals the target in nearly every row; empty if twelve do not suffice, or one
-    explains hardly a row by itself.
+    """Return columns (of the indices ``within``), chosen greedily, one of which equals the target in nearly every row.
+
+    ``equal[column, row]`` marks equality. Empty if twelve do not suffice, or one adds hardly a row.
     """
     chosen: list[int] = []
     uncovered_rows = np.ones(equal.shape[1], dtype=bool)

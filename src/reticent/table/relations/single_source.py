@@ -87,7 +87,7 @@ def _relation(source: ColumnForm, target: ColumnForm, near: bool, banded: bool) 
     if banded and (words := bands(source, target)) is not None:
         return ColumnRelation(target.owner, sources, words, "band", both=both)
     if banded and (errors := band_errors(source.ranks, target.codes)) is not None and is_shown(*errors):
-        return ColumnRelation(target.owner, sources, f"nearly follows from {source.text}", "band", False)
+        return ColumnRelation(target.owner, sources, f"nearly follows from {source.text}", "band", exact=False)
     if computed is not None and min(source.distinct, target.distinct) >= _SEVERAL:
         rule, agreed = computed
         words = (
@@ -148,7 +148,7 @@ def is_monotone(source: Codes, target: Codes) -> bool:
 
 
 def _is_nearly_monotone(source: ColumnForm, target: ColumnForm) -> bool:
-    """True if hardly any row changes its rank."""
+    """True if the target is nearly a monotone function of the source: hardly any row has another rank in it."""
     source_ranks, target_ranks = source.ranks, target.ranks
     is_known = ~(np.isnan(source_ranks) | np.isnan(target_ranks))
     if int(is_known.sum()) < FEWEST_ROWS or target.mode_error < _VARIED:
@@ -160,7 +160,9 @@ def _is_nearly_monotone(source: ColumnForm, target: ColumnForm) -> bool:
 
 
 def bands(source: ColumnForm, target: ColumnForm) -> str | None:
-    """Which values represent which interval of the source, if each represents one; to be read after the name of the column."""
+    """Return a phrase, to be read after the target's name, on which of its values represents which interval of the
+    source; None unless each represents one.
+    """
     known_rows = np.flatnonzero(source.codes > 0)
     order = known_rows[np.argsort(source.codes[known_rows], kind="stable")]
     changes = np.flatnonzero(np.diff(target.codes[order])) + 1

@@ -53,6 +53,7 @@ class _Space:
     """Columns of numbers, or their logarithms, in rows in which all are known, standardized to mean 0 and variance 1."""
 
     def __init__(self, columns: Sequence[ColumnForm], numbers: Numbers, is_log: bool) -> None:
+        """Standardize the ``numbers`` of the columns (a row per column), in the rows in which all are known."""
         self.columns, self.is_log = columns, is_log
         self.complete = np.flatnonzero(np.isfinite(numbers).all(axis=0))
         complete_numbers = numbers[:, self.complete]
@@ -105,7 +106,11 @@ class _Space:
         return remaining
 
     def _direction(self, codes: Codes, columns: Sequence[int]) -> Numbers:
-        """The weights of some columns that maximize the distance between the means of a target's values, relative to the spread of all rows."""
+        """Return the weights of some columns that best separate the means of a target's values, relative to the spread
+        of all rows.
+
+        This is Fisher's linear discriminant, with the spread of all rows instead of that within the values.
+        """
         is_known = codes > 0
         x, codes = self.x[columns][:, is_known], codes[is_known]
         counts = np.bincount(codes)
@@ -176,7 +181,7 @@ class _Space:
         )
         verb = "follows from" if wrong == 0 else "nearly follows from"
         sources = tuple(form.owner for form in columns)
-        return ColumnRelation(target.owner, sources, f"{verb} {formula}", "band", wrong == 0)
+        return ColumnRelation(target.owner, sources, f"{verb} {formula}", "band", exact=wrong == 0)
 
 
 def _read(form: ColumnForm, is_log: bool) -> Numbers:
@@ -190,7 +195,7 @@ def _read(form: ColumnForm, is_log: bool) -> Numbers:
 
 
 def _short_weights(weights: Numbers) -> Iterator[Numbers]:
-    """Weights relative to the smallest: as integers if they nearly are, and unchanged."""
+    """Yield the weights relative to the smallest: rounded to integers if they nearly are, and unrounded."""
     ratios = weights / np.abs(weights).min()
     ratios = ratios if ratios[0] > 0 else -ratios
     whole = np.round(ratios)

@@ -25,8 +25,10 @@ _KNOWN = 0.8
 def total_relations(
     sources: Sequence[ColumnForm], targets: Sequence[ColumnForm], rows: Codes, known: Known, scale: TotalScale = "sum"
 ) -> Iterator[ColumnRelation]:
-    """The targets that are sums or products of three or more sources, except what is already ``known``: sources are added
-    greedily, and unnecessary ones dropped again.
+    """Yield the relations of targets that are sums or products of three or more sources, except what is already
+    ``known``.
+
+    Sources are added greedily, and unnecessary ones dropped again; candidates come from some ``rows``.
     """
     numeric = [form for form in sources if not form.is_part and _known_share(form, scale) >= _KNOWN]
     if len(numeric) < 3:
@@ -68,7 +70,7 @@ def _known_share(form: ColumnForm, scale: TotalScale) -> float:
 
 
 def _moments(numbers: Numbers) -> Numbers | None:
-    """The correlations of complete rows of numbers; None if there are too few."""
+    """Return the correlation matrix of rows of numbers without missing values; None if there are too few columns."""
     if numbers.shape[1] < 3 * (_MOST_SOURCES + 1):
         return None
     centred = numbers - numbers.mean(axis=1, keepdims=True)
@@ -114,18 +116,18 @@ def _shown_sum(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelat
     columns = np.stack([*(form.numbers for form in sources if form.numbers is not None), np.ones(len(target.codes))], 1)
     scale = float(np.nanmax(np.abs(target.numbers)))
     for weights in weights_of(columns, target.numbers):
-        short = [*(short_number(weight, 1.0) for weight in weights[:-1]), short_number(weights[-1], scale)]
-        agreed = agreement(columns @ np.array(short), target)
-        if agreed.shown and all(short[:-1]):
-            break
-    else:
-        return None
-    owners = tuple(form.owner for form in sources)
-    if target.is_mark and all(form.is_mark for form in sources) and set(short[:-1]) == {-1.0} and short[-1] == 1:
-        words = f"is 1 exactly where none of {', '.join(form.text for form in sources)} is"
-    else:
-        words = f"is {'' if agreed.exact else 'nearly '}{sum_words(list(zip(short[:-1], (form.text for form in sources), strict=True)), short[-1])}"
-    return ColumnRelation(target.owner, owners, words, exact=agreed.exact)
+        rounded_weights = [*(short_number(weight, 1.0) for weight in weights[:-1]), short_number(weights[-1], scale)]
+        agreed = agreement(columns @ np.array(rounded_weights), target)
+        if agreed.shown and all(rounded_weights[:-1]):
+            owners, texts = tuple(form.owner for form in sources), [form.text for form in sources]
+            is_none_of = set(rounded_weights[:-1]) == {-1.0} and rounded_weights[-1] == 1
+            if target.is_mark and all(form.is_mark for form in sources) and is_none_of:
+                words = f"is 1 exactly where none of {', '.join(texts)} is"
+            else:
+                terms = list(zip(rounded_weights[:-1], texts, strict=True))
+                words = f"is {'' if agreed.exact else 'nearly '}{sum_words(terms, rounded_weights[-1])}"
+            return ColumnRelation(target.owner, owners, words, exact=agreed.exact)
+    return None
 
 
 def _shown_product(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnRelation | None:
