@@ -106,6 +106,7 @@ class CsvFile(RowSource):
         return StreamRows(frame(nothing, column_names).schema, make)
 
     def codebook(self, columns: Sequence[str] | None = None) -> TableCodebook:
+        """Return the doubts about how the file, and these columns (all by default), were read."""
         chosen = (
             self._doubts if columns is None else {name: self._doubts[name] for name in columns if name in self._doubts}
         )

@@ -54,6 +54,7 @@ class DatabaseSource(RowSource):
         )
 
     def fits(self, columns: int) -> bool:
+        """Return whether so many columns of all rows may be loaded into memory."""
         with _connected(self.selection.source) as (package, connection):
             relation, _ = self._relation(package, connection)
             counted = connection.execute(package.select(package.func.count()).select_from(relation)).scalar()

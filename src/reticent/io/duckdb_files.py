@@ -60,6 +60,7 @@ class DuckdbSource(RowSource):
             schema = whole_frame(relation.project(chosen).limit(0)).schema
 
         def make(chosen_columns: Sequence[str]) -> Chunks:
+            """Yield the chunks of some columns; opens the file again."""
             with _opened(selection) as connection:
                 relation = _relation(connection, selection)
                 projected = relation.project(_projection(selection, relation, chosen_columns)[0])
@@ -105,7 +106,7 @@ def _relation(connection: Any, selection: Selection) -> Any:
 
 
 def _place(connection: Any, selection: Selection) -> str:
-    """The selected table as a quoted SQL name. Raises for one whose rows are computed."""
+    """Return the selected table as a quoted SQL name. Raises for a view, or a table with computed columns."""
     stored = dict(connection.sql("select table_name, sql from duckdb_tables() where not internal").fetchall())
     views = [name for (name,) in connection.sql("select view_name from duckdb_views() where not internal").fetchall()]
     name = selection.the_table(list(stored) or views)

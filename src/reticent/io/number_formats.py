@@ -38,9 +38,9 @@ class NumberFormat:
         opened, closed = (parts.struct.field(name) == mark for name, mark in (("opening", "("), ("closing", ")")))
         signs = [parts.struct.field(name) == "-" for name in ("before", "within", "behind")]
         negative = opened | pl.any_horizontal(signs)
-        once = pl.sum_horizontal(opened.cast(pl.Int8), *(sign.cast(pl.Int8) for sign in signs)) < 2
-        exact = digits.str.count_matches(r"\d") <= _MOST_DIGITS
-        size = pl.when((opened == closed) & once & exact).then(digits.cast(pl.Float64, strict=False))
+        has_one_sign = pl.sum_horizontal(opened.cast(pl.Int8), *(sign.cast(pl.Int8) for sign in signs)) < 2
+        is_exact = digits.str.count_matches(r"\d") <= _MOST_DIGITS
+        size = pl.when((opened == closed) & has_one_sign & is_exact).then(digits.cast(pl.Float64, strict=False))
         signed = pl.when(negative).then(-size).otherwise(size)
         return signed if self.decimal else signed.cast(pl.Int64, strict=False)
 

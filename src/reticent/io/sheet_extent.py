@@ -87,6 +87,7 @@ def _numbers(values: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 def _column(letters: bytes) -> int:
+    """Return the number of a spreadsheet column, from 1, by its letters: A, B, ..., Z, AA."""
     number = 0
     for letter in letters[:4]:
         number = 26 * number + letter - 64
@@ -94,7 +95,9 @@ def _column(letters: bytes) -> int:
 
 
 def _repeated_room(content: bytes) -> int:
-    """The memory of an OpenDocument sheet, whose rows and cells have repeat counts; trailing empty ones take none."""
+    """Return an estimate of the memory in bytes of an OpenDocument sheet, whose rows and cells have repeat counts;
+    trailing empty ones take none.
+    """
     height = last = width = text = 0
     for attributes, row in _elements_with_content(_OPEN_ROW, content):
         times, across, filled, longest = _repetitions(b"rows", attributes), 0, 0, 0
@@ -103,7 +106,8 @@ def _repeated_room(content: bytes) -> int:
             if b"value" in cell or b"<" in inside.partition(b"</")[0]:
                 filled, longest = across, longest + len(inside) * _repetitions(b"columns", cell)
         height += times
-        last, width, text = (height, max(width, filled), text + times * longest) if filled else (last, width, text)
+        if filled:
+            last, width, text = height, max(width, filled), text + times * longest
     return last * width * _CELL + text
 
 

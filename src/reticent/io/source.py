@@ -322,6 +322,7 @@ class _LazyRows(RowSource):
         return self.scan().select(selectors.by_name(name) for name in names)
 
     def fits(self, columns: int) -> bool:
+        """Return whether so many columns of all rows may be loaded into memory."""
         self.columns()
         with whole_file(self.name):
             rows = int(self.scan().select(pl.len()).collect(engine="streaming").item())

@@ -98,6 +98,7 @@ class PostgresSource(RowSource):
             return _postgres_columns(connection, _postgres_statement(connection, self.selection))
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the requested columns, or all."""
         with _connect(self.selection) as connection:
             statement = _postgres_statement(connection, self.selection)
             names = self.selection.check(columns, _postgres_columns(connection, statement))
@@ -180,6 +181,7 @@ def _postgres_statement(connection: psycopg.Connection[Any], selection: Selectio
 
 
 def _postgres_columns(connection: psycopg.Connection[Any], statement: sql.Composed) -> list[str]:
+    """Return the names of the columns of a query or table."""
     from psycopg import sql
 
     cursor = connection.execute(sql.SQL("select * from {} limit 0").format(statement))
@@ -187,6 +189,7 @@ def _postgres_columns(connection: psycopg.Connection[Any], statement: sql.Compos
 
 
 def _projected(statement: sql.Composed, names: Sequence[str]) -> sql.Composed:
+    """Return a statement that selects these columns of a query or table."""
     from psycopg import sql
 
     listed = sql.SQL(", ").join(sql.Identifier(name) for name in names)
@@ -213,6 +216,7 @@ def _batches(connection: psycopg.Connection[Any], statement: sql.Composed, names
 
 
 def _postgres_types(connection: psycopg.Connection[Any], statement: sql.Composed) -> dict[str, int]:
+    """Return the type code (OID) of each column of a query."""
     from psycopg import sql
 
     cursor = connection.execute(sql.SQL("select * from ({}) as chosen limit 0").format(statement))
@@ -264,6 +268,7 @@ def plain_stream(stream: StreamRows, wide: Sequence[str]) -> StreamRows:
     types = {name: _number_type(chunk[name] for chunk in stream.chunks([name])) for name in wide}
 
     def make(columns: Sequence[str]) -> Chunks:
+        """Yield the chunks of some columns, with the ``wide`` ones as numbers."""
         chosen = [name for name in wide if name in columns]
         return (
             chunk.with_columns(_as_number(chunk[name], types[name]) for name in chosen)

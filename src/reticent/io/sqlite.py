@@ -59,6 +59,7 @@ class SqliteSource(RowSource):
             _, kinds = self._measured(connection, columns)
 
         def make(chosen_columns: Sequence[str]) -> Chunks:
+            """Yield the chunks of some columns; opens the file again."""
             with _opened(self.selection) as connection:
                 relation = _relation(connection, self.selection)
                 yield from self._batches(connection, relation, {name: kinds[name] for name in chosen_columns})
@@ -128,6 +129,7 @@ class SqliteSource(RowSource):
                 raise self.selection.is_program(table, "a table with generated columns")
 
     def _batches(self, connection: sqlite3.Connection, relation: str, kinds: Mapping[str, pl.DataType]) -> Chunks:
+        """Yield the rows of the columns ``kinds`` in batches."""
         listed = ", ".join(map(quoted, kinds))
         rows = connection.execute(f"SELECT {listed} FROM {relation}")
         while batch := rows.fetchmany(_BATCH):

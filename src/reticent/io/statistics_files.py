@@ -226,6 +226,7 @@ def _named_errors(package: Any, failure: str, hint: str) -> Iterator[None]:
 
 
 def _parsed_bytes(suffix: str, content: bytes, **options: Any) -> tuple[pl.DataFrame, Any]:
+    """Parse the bytes of a file of SPSS, Stata or SAS: its rows and its metadata."""
     import pyreadstat
 
     frame, metadata = getattr(pyreadstat, _READERS[suffix])(io.BytesIO(content), output_format="polars", **options)
@@ -309,6 +310,7 @@ class _StatisticsTable(LossyTable):
         return "something that differs from what the table is written as (further rows, notes, labels that no value has, bytes after the table, or another version of pyreadstat)"
 
     def _parsed_content(self, content: bytes, file: str) -> tuple[pl.DataFrame, Any]:
+        """Parse the bytes of a file; returns its rows and its metadata, or raises with the name of the ``file``."""
         package = needed("pyreadstat", "formats", f"Reading {self.program} files")
         with _named_errors(package, f"{file} cannot be read as a file of {self.program}", "Is the file complete?"):
             reader = partial(_parsed_bytes, f".{self.name}", content)

@@ -213,6 +213,7 @@ class TypeEvidence:
 
 
 def _fitting(kinds: Sequence[TextKind], values: pl.DataFrame) -> list[TextKind]:
+    """Return the kinds that can represent every value of a column."""
     if not kinds:
         return []
     verdicts = values.select(kind.fits(pl.first()).all().alias(str(kind)) for kind in kinds).row(0, named=True)
