@@ -279,6 +279,7 @@ class Accounts:
         return opened
 
     def _write(self, writing: WriteTransaction, owner: int, account: Account, reason: str) -> None:
+        """Add a row with the total budget of a data set's account, and the ``reason``."""
         totals = {name: str(account.total[name]) for name in account.total}
         writing.add(
             "accounts", owner, unit=account.unit, relation=account.relation, reason=reason, made=now(), **totals

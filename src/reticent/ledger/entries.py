@@ -321,7 +321,9 @@ class Entries:
         return [entry for number in (*namesakes, *same_people) for entry in self._rows(reading, number)]
 
     def _others(self, reading: ReadTransaction, dataset: str, kind: str) -> tuple[tuple[Entry, ...], bool]:
-        """What counts for a continuing disclosure: everything but its own entry; and whether it has one."""
+        """Return the entries of the data set and of others about the same people, without those of this ``kind`` of
+        continuing disclosure; and whether there are any of the kind.
+        """
         last = reading.last("datasets", "entries", "people")
         cached = self._beside.get((dataset, kind))
         if cached is None or cached[0] != last:
@@ -337,7 +339,7 @@ class Entries:
     def _same_people(
         self, reading: ReadTransaction, own: Sequence[int], people: Sequence[PersonFingerprints]
     ) -> list[int]:
-        """Other data sets about the same people."""
+        """Return the numbers of other data sets that seem to be about the same people, by their fingerprints."""
         cache_key = (tuple(own), tuple(people), reading.count("people"))
         if self._compared is None or self._compared[0] != cache_key:
             marks = [*people, *(mark for number in own for mark in self._people(reading, number))]
@@ -351,6 +353,7 @@ class Entries:
         return self._compared[1]
 
     def _people(self, reading: ReadTransaction, number: int) -> list[PersonFingerprints]:
+        """Return the fingerprints by which the people of a data set are recognized."""
         return [
             PersonFingerprints(row["kind"], row["level"], struct.unpack(f">{len(row['marks']) // 8}Q", row["marks"]))
             for row in reading.rows("people", number)

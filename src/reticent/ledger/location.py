@@ -67,6 +67,7 @@ def _resolved(path: Path) -> Path:
 
 
 def _data_folder() -> Path:
+    """Return the folder for application data of the user, by operating system."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":

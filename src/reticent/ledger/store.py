@@ -363,6 +363,7 @@ class Store:
                 del self._names[key]
 
     def _begin(self, statement: str) -> None:
+        """Begin a transaction; waits while another process has the database locked."""
         try:
             self._connection.execute(statement)
         except sqlite3.OperationalError:
@@ -423,7 +424,7 @@ class Store:
         return behind
 
     def _passes(self, position: Position) -> bool:
-        """True if the chain contains a position."""
+        """True if the ledger's hash chain contains this position (a length and the link there)."""
         if position.length == 0 or position == self.position:
             return position.link == newest.START or position == self.position
         record = self._connection.execute("SELECT link FROM chain WHERE id = ?", (position.length,)).fetchone()
@@ -533,6 +534,7 @@ class Store:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
+        """Context manager that raises errors of the database or its files with an explanation."""
         try:
             yield
         except _TROUBLES as error:
@@ -563,12 +565,14 @@ class _Transaction:
         self._store, self._durable = store, durable
 
     def __enter__(self) -> WriteTransaction:
+        """Start the transaction."""
         try:
             return self._store._start(self._durable)
         except _TROUBLES as error:
             raise self._store._told(error) from error
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: object) -> None:
+        """Commit the transaction, or roll it back after an error."""
         store = self._store
         if error is not None:
             store._roll_back()
