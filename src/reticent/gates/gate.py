@@ -294,6 +294,7 @@ _UNREADABLE = "The release cannot be read, so this was not checked."
 
 
 def _definitions(subject: GateSubject, limits: Limits, _: Path) -> Iterator[GateCheck]:
+    """Check each definition that a release must satisfy."""
     for number, definition in enumerate(limits.definitions):
         line, title = limits.line("definitions", "hold", number), without_values(definition)
         status, detail = _definition_status(subject, definition)

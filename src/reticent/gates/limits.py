@@ -144,7 +144,7 @@ class Limits(PolicyFile):
 
     @cached_property
     def shares(self) -> dict[str, Fraction]:
-        """The largest success rate of each named adversary."""
+        """Return the largest admissible success rate of each named adversary."""
         share_of_adversary = {}
         for name, entry in self.sections.attacks.shares.items():
             numbered = name.partition(" ")[0].isdecimal() and name.endswith(("known column", "known columns"))

@@ -22,6 +22,7 @@ def _without_values(part: Definition) -> str:
 
 
 def _is_number(value: object) -> bool:
+    """True if a parameter is a number, or text that is one."""
     if isinstance(value, int | float | Fraction):
         return True
     with suppress(TypeError, ValueError, ZeroDivisionError):
