@@ -48,8 +48,10 @@ def analyst_designs(table: Table, side: PublicSide) -> tuple[dict[str, DesignCol
 
 
 def default_models(table: Table, design: Mapping[str, DesignColumn]) -> tuple[RegressionModel, ...]:
-    """Return one model for each sensitive numeric or binary column, regressed on the quasi columns, limited by the number
-    of rows. Dates are never an outcome.
+    """Return one regression model for each sensitive column with numbers or two categories, on as many quasi columns as
+    the number of rows allows.
+
+    Dates are never an outcome.
     """
     outcomes = [name for name in table.sensitive if name in design and len(design[name].names) == 1]
     outcomes = [name for name in outcomes if not table.schema[name].is_temporal()]
@@ -83,9 +85,9 @@ def _shown(side: PublicSide, column: ManifestColumn) -> pl.Series:
 
 def _middle(meaning: Meaning, kind: ValueType, zero: str | None) -> float:
     """Return the midpoint of the values that a label covers, or their mean if they are listed; NaN if it covers any value."""
-    listed = meaning.listed(kind)
-    if listed is not None:
-        numbers = [_number(value, kind, zero) for value in listed if value is not None]
+    covered_values = meaning.listed(kind)
+    if covered_values is not None:
+        numbers = [_number(value, kind, zero) for value in covered_values if value is not None]
         return sum(numbers) / len(numbers) if numbers else nan
     interval = None if kind in (ValueType.TEXT, ValueType.BOOLEAN) else meaning.stretch(kind)
     if interval is None or interval.low is None or interval.high is None:

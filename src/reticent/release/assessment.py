@@ -215,10 +215,8 @@ def natural_closeness(
     column_groups = groups.marginal(groups.domain.columns[0].name if column is None else column)
     for size in range(len(view.columns) + 1):
         for known in combinations(view.columns, size):
-            codes, label_counts = (
-                [known_column.codes for known_column in known],
-                [len(known_column.labels) for known_column in known],
-            )
+            codes = [known_column.codes for known_column in known]
+            label_counts = [len(known_column.labels) for known_column in known]
             ids, count = number(*pack(codes, label_counts, len(column_groups)))
             _nearer(nearest, column_groups, ids, count, definition)
     worst = max(range(len(nearest)), key=nearest.__getitem__)

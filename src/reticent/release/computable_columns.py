@@ -134,8 +134,8 @@ def failing_records(side: PublicSide, claims: Sequence[Definition], known: Colum
     Records of a class have equal quasi labels and equal values in the ``known`` columns.
     """
     record_classes = side.form.record_classes(side.manifest)
-    parts = [part for claim in claims for part in _of_classes(claim)]
-    if record_classes is None or not parts:
+    conditions = [condition for claim in claims for condition in _of_classes(claim)]
+    if record_classes is None or not conditions:
         return FailingRecords()
     table, labels = record_classes
     class_rows = side.rows[table]
@@ -149,9 +149,9 @@ def failing_records(side: PublicSide, claims: Sequence[Definition], known: Colum
     rows_with_class = rows.join(classes, on=columns, how="left", nulls_equal=True, maintain_order="left")
     groups: Groups = AdversaryView.in_rows(rows_with_class, times, {}, sensitive, class_column).true_groups
     failing = np.zeros(len(groups), dtype=bool)
-    for part in parts:
-        if not part.needs_sensitive or part.guarded(tuple(sensitive)):
-            failing |= part.failing(groups)
+    for condition in conditions:
+        if not condition.needs_sensitive or condition.guarded(tuple(sensitive)):
+            failing |= condition.failing(groups)
     return FailingRecords(int(groups.sizes[failing].sum()), int((groups.sizes == 1).sum()))
 
 
@@ -169,7 +169,9 @@ def _of_classes(claim: Definition) -> Iterator[GroupDefinition]:
 def _chosen(
     derived_by_set: Sequence[Mapping[str, tuple[Columns, ColumnRelation]]], names: Columns
 ) -> dict[str, tuple[Columns, ColumnRelation]]:
-    """Return the derived columns in ``names``, each by the first column set that yields it."""
+    """Return the derived columns in ``names`` with their sources and relation, each from the first column set that
+    derives it.
+    """
     return {name: derived[name] for derived in reversed(derived_by_set) for name in names if name in derived}
 
 

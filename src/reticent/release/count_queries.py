@@ -110,19 +110,21 @@ class CountQuery:
         return cls(parsed, _known_estimator(estimator), meanings, domains_of(meanings, kinds, domains, may_miss))
 
     def covers(self, groups: pl.DataFrame) -> Covers:
-        """Return how the condition covers each combination of labels and values."""
+        """Return how much of each row of ``groups``, a combination of published labels and values, meets the condition
+        of the query.
+        """
         codes: dict[str, NDArray[np.int64]] = {}
-        labels: dict[str, list[Meaning]] = {}
-        known = {name: domain for name, domain in self.domains.items() if name in self.condition.scope}
+        meanings_by_column: dict[str, list[Meaning]] = {}
+        domains = {name: domain for name, domain in self.domains.items() if name in self.condition.scope}
         for name in self.condition.scope:
             distinct = groups[name].unique(maintain_order=True)
             ranks = pl.Series(range(len(distinct)), dtype=pl.Int64)
             codes[name] = groups[name].replace_strict(distinct, ranks, return_dtype=pl.Int64).to_numpy()
             if name in self.meanings:
-                labels[name] = [self.meaning(name, label) for label in distinct.to_list()]
+                meanings_by_column[name] = [self.meaning(name, label) for label in distinct.to_list()]
             else:
-                known[name] = Domain.of_series(distinct)
-        return self.condition.covers(codes, labels, known)
+                domains[name] = Domain.of_series(distinct)
+        return self.condition.covers(codes, meanings_by_column, domains)
 
     def meaning(self, column: str, label: str | None) -> Meaning:
         """Return the meaning of a quasi column's label."""

@@ -81,11 +81,11 @@ class DeclaredColumns:
             return cls(dict.fromkeys(names, unknown), unknown, side.height, k, reasons, computable)
         table, labels = record_classes
         rows, single_columns = side.rows[table], [(name,) for name in names]
-        sizes, values = class_sizes(rows, labels, [*single_columns, names]), class_sizes(rows, (), single_columns)
-        figures = {columns: DeclaredFigures.of(class_sizes_found, k) for columns, class_sizes_found in sizes.items()}
-        links = tuple(name for name in names if _may_link(values[name,], len(sizes[name,])))
+        sizes, value_counts = class_sizes(rows, labels, [*single_columns, names]), class_sizes(rows, (), single_columns)
+        figures = {columns: DeclaredFigures.of(column_class_sizes, k) for columns, column_class_sizes in sizes.items()}
+        linking = tuple(name for name in names if _may_link(value_counts[name,], len(sizes[name,])))
         figures_by_name = {name: figures[name,] for name in names}
-        return cls(figures_by_name, figures[names], side.height, k, reasons, computable, links)
+        return cls(figures_by_name, figures[names], side.height, k, reasons, computable, linking)
 
     @classmethod
     def stated(cls, certificate: Mapping[str, Any]) -> DeclaredColumns:

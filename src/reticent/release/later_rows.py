@@ -72,6 +72,7 @@ def _applied(recoding: Recoding, unseen: Unseen, rows: pl.DataFrame) -> pl.DataF
 
 
 def _coarse(values: pl.Series, coarsening: Coarsening | None) -> pl.Series:
+    """Return the values coarsened, if the column is published so."""
     if coarsening is None:
         return values
     coarsening.check(values.name, values.dtype)

@@ -226,6 +226,7 @@ class _ManifestReader:
             raise DataError(f"{self.where} must be a JSON object.")
 
     def get(self, name: str, kind: type) -> Any:
+        """Return an entry, which must be of this type."""
         value = self.payload.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
             raise DataError(f"{self.where}: {name!r} is missing or has the wrong type.")

@@ -153,15 +153,15 @@ def _others(log: ReleaseLog, certificate: Mapping[str, Any]) -> Iterator[Check]:
         text = "The data set has no name, so other releases of it cannot be found in the log."
         yield Check("other releases", "not re-checked", text)
         return
-    listed = log.releases_of(dataset)
-    repeated_numbers = [number for number, times in Counter(entry.release for entry in listed).items() if times > 1]
+    logged = log.releases_of(dataset)
+    repeated_numbers = [number for number, times in Counter(entry.release for entry in logged).items() if times > 1]
     if repeated_numbers:
         text = f"The log has several certificates that are each release {repeated_numbers[0]} of {dataset!r}: different recipients got different ones."
         yield Check("other releases", "fails", text)
         return
     own_hash = certificate_hash(certificate)
-    others = [f"release {entry.release} (made {entry.created})" for entry in listed if entry.certificate != own_hash]
-    numbers = {entry.release for entry in listed}
+    others = [f"release {entry.release} (made {entry.created})" for entry in logged if entry.certificate != own_hash]
+    numbers = {entry.release for entry in logged}
     missing_numbers = list(islice((number for number in range(1, own_number) if number not in numbers), _MOST_NAMED))
     others_text = (
         f"Other releases of {dataset!r} in the log: {', '.join(others)}."

@@ -81,7 +81,10 @@ def refuse_beside(content: bytes | Path, file: str, rows: TableRows) -> None:
 def read_rows(
     contents: Sequence[bytes], name: str, manifest: Manifest, *, small: int = _SMALL
 ) -> FrameRows | RepeatedRows:
-    """Return the rows of all files of a table (:func:`read_table`); in a single file of more than ``small`` bytes repeated lines are parsed once."""
+    """Return the rows of a published table, read from the ``contents`` of all its files.
+
+    In a single CSV file of more than ``small`` bytes repeated lines are parsed once.
+    """
     is_large_csv = manifest.tables[name].files[0].endswith(".csv") and len(contents) == 1 and len(contents[0]) > small
     try:
         rows_and_counts = csv_runs(contents[0], published_schema(name, manifest)) if is_large_csv else None

@@ -155,7 +155,7 @@ def _read_levels(written: Any, labels: pl.Series, where: str) -> BoundHierarchy:
 
 
 def _level(parts: NDArray[np.int32], values: Sequence[Any]) -> Level:
-    """Return one level of a tree with its category numbers as names."""
+    """Return one level of a hierarchy from the part (category) of each value; the parts are named by their numbers."""
     members: list[list[Any]] = [[] for _ in range(int(parts.max()) + 1)]
     for part, value in zip(parts.tolist(), values, strict=True):
         members[part].append(value)

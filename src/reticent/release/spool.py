@@ -108,6 +108,7 @@ def judging(rows: Rows, columns: Sequence[str]) -> Rows:
 
 
 def _csv_hash(rows: Rows) -> str:
+    """Return the SHA-256 of the rows as CSV."""
     checksum = Checksum()
     for _ in checksum.passing(_as_csv(rows)):
         pass

@@ -325,7 +325,9 @@ def _read_certificate(files: Mapping[str, PublicFile]) -> dict[str, Any]:
 
 
 def _check_stated(certificate: Mapping[str, Any]) -> None:
-    """Check the form of entries that no file can confirm."""
+    """Check the format of the entries that no published file can confirm: the creation time and the ledger's data set
+    and number.
+    """
     if not is_time(certificate["created"]):
         raise DataError(f"{CERTIFICATE}: {certificate['created']!r} is not a creation time.")
     entry = certificate["ledger"]

@@ -73,7 +73,9 @@ def _split(size: int) -> int:
 
 
 def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> bool:
-    """True if the proof shows that ``leaf`` has index ``index`` among the ``size`` leaves under ``root``."""
+    """True if the proof (the siblings from the leaf up) shows that ``leaf`` has index ``index`` among the ``size``
+    leaves of the Merkle tree with this ``root``.
+    """
     if not 0 <= index < size:
         return False
     position, last, digest = index, size - 1, leaf
@@ -92,7 +94,11 @@ def is_included(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root
 
 
 def is_consistent(old_size: int, old_root: bytes, size: int, root: bytes, proof: Sequence[bytes]) -> bool:
-    """True if the proof shows that the tree of ``old_size`` leaves is a prefix of the tree of ``size`` leaves; the empty tree always is."""
+    """True if the proof shows that the tree of ``old_size`` leaves is a prefix of the tree of ``size`` leaves (RFC
+    6962).
+
+    From the last old leaf up, the proof's nodes must yield both roots. The empty tree is a prefix of every tree.
+    """
     if old_size == 0:
         return not proof and old_root == root_of([])
     if not 0 < old_size <= size:
