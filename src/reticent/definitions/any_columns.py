@@ -129,6 +129,7 @@ class AnyColumns(GroupDefinition):
         return self.demand.guarded(sensitive)
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             f"An attacker who knows more than {_columns(self.known)} of a person, or different columns of different people, may find fewer records or learn more. "
             f"{self.demand.not_covered(scope)}"
@@ -277,7 +278,11 @@ class _Check:
         return replace(assessments[0], definition=self.definition)
 
     def _assessed(self, part: GroupDefinition) -> Assessment:
-        """Judge a part on the cells of every set of columns, keep the worst sets, and return their assessment with a witness."""
+        """Return the assessment of a part of the definition on every column set that an adversary may know, with a
+        witness from the worst set.
+
+        Only the sets that are worst so far are kept; their groups are assessed together.
+        """
         if self.sets is None:
             return part.assess(self.groups)
         if _is_counted(part, self.sets):
@@ -350,6 +355,9 @@ def _by_fits(part: GroupDefinition, sets: ColumnSets) -> bool:
 
 
 def _exact(part: GroupDefinition, sets: ColumnSets) -> bool:
+    """True if there is time to assess the part on every column set that an adversary may know; otherwise it is assessed
+    on fewer, larger sets.
+    """
     if _by_fits(part, sets):
         return sets.fitted_visits <= MOST_JUDGED
     counted = isinstance(part, KAnonymity) and not sets.groups.owners

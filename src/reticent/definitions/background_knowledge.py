@@ -165,12 +165,14 @@ class WorstCaseKnowledge(_Knowledge):
         return KnowledgeExchanges(limits, self.holds, self._refined, rest, before, after)
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         return (
             f"and any {self.k} {_counted(self.k, 'fact')} of the form 'if these people have those values, then one of those people has one of those "
             f"values', is less than {shown(self.c)} sure of {scope.anybodys_secret(self.column)}{scope.beside(self.column)}"
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             f"Knowledge about {scope.secret(self.column)} that is only likely, and correlations between people, are not covered. Each release is judged "
             "alone, one record is taken for one person, and every assignment of the values to the people is taken to be equally likely."
@@ -220,12 +222,14 @@ class NegatedKnowledge(_Knowledge):
         return Assessment(self, explanation is None, worst.disclosure, explanation, diagnostics)
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         return (
             f"and can rule out any {self.k} {_counted(self.k, 'value')} of people, is less than {shown(self.c)} sure of "
             f"{scope.anybodys_secret(self.column)}{scope.beside(self.column)}"
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             f"Only facts of the form 'this person does not have that value' of {scope.secret(self.column)} are covered. Facts that link people, such as 'if "
             "Hannah has flu then so has Charlie', can disclose more (WorstCaseKnowledge covers them)."
@@ -256,11 +260,14 @@ def _check_model(groups: Groups) -> None:
 
 
 def _witness(groups: Groups, filled: NDArray[np.int64], worst: WorstFacts, definition: _Knowledge) -> Witness:
-    """The worst facts as a sentence about the published groups."""
+    """Return the facts about the published groups that disclose most, as a sentence with its figures; ``filled`` has
+    the group of each bucket.
+    """
     labels: dict[int, list[str]] = {}
     parents = groups.parents()
 
     def name(atom: RankedAtom) -> tuple[str, str]:
+        """Return the person and the value of an atom in words."""
         group = int(filled[atom.bucket])
         if group not in labels:
             labels[group] = list(groups.histogram(group))

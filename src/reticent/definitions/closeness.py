@@ -125,12 +125,14 @@ class TCloseness(SensitiveDefinition):
         return np.maximum(doomed, 0.0)
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         return (
             f"finds the values of {scope.secret(self.column, 'and')} among {scope.alike} distributed as in the whole table, up to a distance of {shown(self.t)} "
             f"(from 0 to 1; {_APART[self.distance]}){scope.beside(self.column, self.alone)}"
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return others_known(self.alone) + (
             f"What holds for the whole table is not hidden, a rare value of {scope.secret(self.column)} may grow by up to {shown(self.t)}, and an attacker "
             "who knows about particular others is not covered."

@@ -58,7 +58,12 @@ class _Base:
 def _bases(
     names: Sequence[str], known: int, relations: Sequence[Relation], splitting: Sequence[int]
 ) -> tuple[_Base, ...]:
-    """The starting points for sets of at most ``known`` columns; besides sources, sets consist of ``splitting`` columns."""
+    """Return the starting points from which all sets of at most ``known`` columns are enumerated: a set of source
+    columns with all that follow from it.
+
+    ``relations`` say which columns follow from which; to each start ``splitting`` columns (by index) are added that do
+    not follow from it.
+    """
     sources = [name for name in names if any(name in relation_sources for relation_sources, _ in relations)]
     plain = [index for index in splitting if names[index] not in sources]
     chosen = chain.from_iterable(combinations(sources, size) for size in range(min(known, len(sources)) + 1))
@@ -212,15 +217,19 @@ class ColumnSets:
         return replace(cells, owners=tuple(map(FittingOwners, plain_owners, fitting)))
 
     def covering(self, most: int) -> list[tuple[str, ...]]:
-        """A family of at most ``most`` sets, as small as possible, such that every set of at most ``known`` columns is a subset of one."""
-        parts = next(
-            parts for parts in range(self.width, 0, -1) if parts <= self.known or comb(parts, self.known) <= most
+        """Return at most ``most`` column sets, as small as possible, such that every set of at most ``known`` columns
+        is a subset of one.
+        """
+        block_count = next(
+            block_count
+            for block_count in range(self.width, 0, -1)
+            if block_count <= self.known or comb(block_count, self.known) <= most
         )
         names = self.labels.names
-        if parts <= self.known:
+        if block_count <= self.known:
             return [names]
-        shares = [names[start::parts] for start in range(parts)]
-        joined = (chain.from_iterable(chosen) for chosen in combinations(shares, self.known))
+        blocks = [names[start::block_count] for start in range(block_count)]
+        joined = (chain.from_iterable(chosen) for chosen in combinations(blocks, self.known))
         closed = (closure(columns, self.relations) for columns in joined)
         return [tuple(name for name in names if name in columns) for columns in closed]
 

@@ -78,6 +78,7 @@ class ConcentratedDP(PlanDefinition):
         return {"rho": str(self.rho), "relation": self.relation}
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        """Return the guarantee as a sentence about an attacker."""
         epsilon = concentrated_epsilon(self.amount, _STATED)
         factor = math.ceil(100 * math.exp(epsilon)) / 100
         compared = scope.present if self.relation == "add/remove" else scope.replaced

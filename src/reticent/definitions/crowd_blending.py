@@ -76,6 +76,7 @@ class CrowdBlending(PlanDefinition):
         return f"Every record that is shown is treated {alike} with at least {self.k - 1} others, and records that are not shown leave no trace."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             "This is not differential privacy: an attacker who knows all other rows of a cell learns from its number whether one more is there. What all people of a cell have in common is "
             "shown, also where it tells about each of them. Two such releases of the same people can be subtracted from each other."

@@ -480,6 +480,7 @@ class All(Several, GroupDefinition):
         return all(member.absorbing_on(counted) for member in self.members)
 
     def relaxation(self) -> GroupDefinition | None:
+        """Return the conjunction of the members' weaker conditions; None if no member has one."""
         relaxations = [relaxed for member in self.members if (relaxed := member.relaxation()) is not None]
         if not relaxations:
             return None

@@ -136,6 +136,9 @@ def worst_tail(groups: Groups, exclusions: int, dont_care: NDArray[np.bool_] | N
 
 
 def _worst_tail(groups: Groups, exclusions: int, dont_care: NDArray[np.bool_] | None) -> tuple[int, Fraction | float]:
+    """Return the group with the largest ratio of its most frequent value to the rows that remain without it and the
+    ``exclusions`` next ones, and that ratio.
+    """
     filled, lead = occupied(groups), leading(groups.histograms, dont_care)
     tail = tails(groups.histograms, groups.sizes, lead, exclusions)
     index, ratio = largest_ratio(lead[filled], tail[filled])

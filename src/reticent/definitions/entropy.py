@@ -119,6 +119,7 @@ class EntropyLDiversity(SensitiveDefinition):
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             f"Entropy is an average: the chance of a single value of {scope.secret(self.column)} may exceed 1/{shown(self.l)}. Values that resemble "
             "each other count as different."
@@ -134,7 +135,9 @@ class EntropyLDiversity(SensitiveDefinition):
 
 @lru_cache(maxsize=4096)
 def _largest_share(values: int, required: float) -> float:
-    """An upper bound, rounded up, on the share of one value if ``values`` values have an entropy of at least ``ln(wanted)``."""
+    """Return an upper bound of the share of one value if ``values`` values have an entropy of at least
+    ln(``required``).
+    """
     if values < max(required, 2):
         return 1.0
     low, high = 1 / values, 1.0
@@ -193,5 +196,5 @@ def _counts_of(
     counts = histograms.counts[cells]
     if dont_care is None:
         return tuple(np.sort(counts).tolist()), ()
-    spared = dont_care[histograms.values[cells]]
-    return tuple(np.sort(counts[~spared]).tolist()), tuple(np.sort(counts[spared]).tolist())
+    is_dont_care = dont_care[histograms.values[cells]]
+    return tuple(np.sort(counts[~is_dont_care]).tolist()), tuple(np.sort(counts[is_dont_care]).tolist())

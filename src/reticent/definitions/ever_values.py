@@ -103,11 +103,13 @@ class EverChances:
         chances = self._chances()
         if (chances["chance"] > float(bound) + _NEAR).any():
             return False
-        near = chances.filter(pl.col("chance") > float(bound) - _NEAR)
-        if near.height > _MOST_TIES:
+        close_chances = chances.filter(pl.col("chance") > float(bound) - _NEAR)
+        if close_chances.height > _MOST_TIES:
             return False
-        exactly = [self.chance(owner, value) for owner, value in near.select("owner", "value").iter_rows()]
-        return all(chance < bound or (allowed and chance == bound) for chance in exactly)
+        exact_chances = [
+            self.chance(owner, value) for owner, value in close_chances.select("owner", "value").iter_rows()
+        ]
+        return all(chance < bound or (allowed and chance == bound) for chance in exact_chances)
 
     def chance(self, owner: int, value: int) -> Fraction:
         """The exact probability that an owner ever has a value."""

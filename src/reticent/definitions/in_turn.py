@@ -82,6 +82,7 @@ class InTurn(GroupDefinition):
         return super().counting(table)
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        """Return a mask of the groups that violate the definition."""
         failing = np.zeros(len(groups), dtype=bool)
         for cells in self._cells(groups):
             failing |= self.demand.failing(cells.groups)[cells.ids]
@@ -232,6 +233,7 @@ class RawValuesInGroups(GroupDefinition):
     hides_identity = True
 
     def failing(self, groups: Groups) -> NDArray[np.bool_]:
+        """Return a mask of the groups that violate the definition."""
         failing = np.zeros(len(groups), dtype=bool)
         for value in self._values(groups):
             failing |= self.demand.failing(value)

@@ -35,6 +35,11 @@ class KnowledgeExchanges(Exchanges):
         before: Groups,
         after: Groups,
     ) -> None:
+        """Prepare the exchange of each group of ``before`` for two of ``after``; the groups of ``rest`` stay.
+
+        ``limits`` are c and k of (c,k)-safety, ``holds`` judges groups exactly, and ``refine`` returns them once per
+        sensitive column, split by what may be known.
+        """
         super().__init__(rest, before, after)
         self._c, self._k = limits
         self._holds = holds
@@ -69,6 +74,9 @@ class _Sums:
     """The summaries for one sensitive column."""
 
     def __init__(self, rest: Floats, before: Floats, after: Floats) -> None:
+        """Merge the minimum factors of the groups: all that stay (``rest``), the new ones (``after``) by aligned
+        blocks, and the old ones (``before``) behind each index.
+        """
         self._decided = merge_all(rest) if len(rest) else _absent(1, after.shape[-1])[0]
         self._before = before
         self._blocks = [merge(after[0::2], after[1::2])]
@@ -92,7 +100,11 @@ class _Sums:
 
 
 def _sums(groups: Groups, count: int, k: int) -> Floats:
-    """The (N, A) pairs of groups, each merged from those of its refined groups."""
+    """Return for each group the minimum factors without and with the predicted atom, by number of antecedents (see
+    ``worst_case.screen.merge``).
+
+    A group's factors are merged from those of the groups that it is split into by known sensitive values.
+    """
     sums, filled = _absent(count, k + 1), groups.sizes > 0
     if not filled.any():
         return sums

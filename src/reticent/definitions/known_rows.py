@@ -90,9 +90,11 @@ def _judged_cells(definition: Definition, groups: Groups) -> Iterator[tuple[Sequ
 
 
 def _known(parts: Sequence[Definition], groups: Groups, unit_index: int, most: int) -> KnownRows:
-    """Return how many rows of an owner of the unit with index ``place`` may be known while all ``parts`` hold."""
+    """Return how many rows of one owner (such as a person with several rows) an adversary may know while all ``parts``
+    of the definition hold; at most ``most`` are tried.
+    """
     owners = groups.owners[unit_index]
-    overlapping = isinstance(owners, FittingOwners)
+    is_overlapping = isinstance(owners, FittingOwners)
     plain_owners = owners.held if isinstance(owners, FittingOwners) else owners
     protects = [part for part in parts if isinstance(part, GroupDefinition) and part.needs_sensitive]
     if not isinstance(plain_owners, OwnerRows):
@@ -101,14 +103,16 @@ def _known(parts: Sequence[Definition], groups: Groups, unit_index: int, most: i
     about = [part for part in protects if getattr(part, "column", None) in (None, *profiles.same)]
     if not profiles.same or not about:
         return KnownRows(None, "chances", profiles.same)
-    judged = [part for part in parts if isinstance(part, GroupDefinition) and _by_people(part, profiles.same)]
-    if any(part not in judged for part in about):
+    judged_by_people = [part for part in parts if isinstance(part, GroupDefinition) and _by_people(part, profiles.same)]
+    if any(part not in judged_by_people for part in about):
         return KnownRows(1, "records", profiles.same)
-    return profiles.known(judged, most, partition=not overlapping)
+    return profiles.known(judged_by_people, most, partition=not is_overlapping)
 
 
 def _by_people(part: GroupDefinition, same: tuple[str, ...]) -> bool:
-    """True if a part can be judged on people, each with one value in the columns that are constant (``same``) in their rows."""
+    """True if a part of a definition can be judged on people instead of rows: it is about columns (``same``) that are
+    constant in the rows of each person.
+    """
     if not part.local or part.needs_population or not part.shown_by_files or part.quasi is not None:
         return False
     return not part.needs_sensitive or (hasattr(part, "column") and part.column in (None, *same))
@@ -139,7 +143,11 @@ class _Profiles:
         )
 
     def known(self, parts: Sequence[GroupDefinition], most: int, *, partition: bool) -> KnownRows:
-        """How many rows may be known. If cells do not form a ``partition``, a known row may match several, and only equal profiles help."""
+        """Return how many rows of an owner may be known, at most ``most``.
+
+        If groups overlap (no ``partition``) a known row may match several, and only owners with equal profiles are
+        hidden among each other.
+        """
         groups, closed = self._equal()
         if all(part.holds(groups) for part in parts):
             return KnownRows(None, "chances" if closed and partition else "people", self.same)
@@ -159,7 +167,9 @@ class _Profiles:
         return self._cells.group_by("owner").agg(pl.col("rows").sum())["rows"].to_numpy()
 
     def _equal(self) -> tuple[Groups, bool]:
-        """Groups of owners with equal profiles, and whether every cell holds rows of one such group only."""
+        """Return groups of owners with the same profile (rows in each cell), and whether no cell has rows of owners
+        with different profiles.
+        """
         texts = self._cells.select("owner", text=pl.format("{}:{}", "cell", "rows"))
         profiles = texts.group_by("owner", maintain_order=True).agg(pl.col("text").str.join(","))
         ids = profiles["text"].rank("dense").to_numpy().astype(np.int64) - 1

@@ -43,6 +43,9 @@ class Shares:
 
     @classmethod
     def _measured(cls, groups: Groups) -> Shares:
+        """Return for every histogram entry p/q (share of the group over share of the whole table) as a fraction of
+        integers: (count x rows of the table) / (rows of the group x count in the table).
+        """
         cells, rows = groups.histograms, int(groups.reference.sum())
         number = np.int64 if int(groups.sizes.max(initial=0)) * max(rows, 1) < WIDEST else object
         sizes = np.repeat(groups.sizes, cells.distinct).astype(number)
@@ -139,6 +142,7 @@ class BetaLikeness(SensitiveDefinition):
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             f"What holds for the whole table is not hidden, nor that a value of {scope.secret(self.column)} is rarer among {scope.alike}, or absent. An "
             "attacker who knows about particular others is not covered."
@@ -216,12 +220,14 @@ class DeltaDisclosure(SensitiveDefinition):
         return Assessment(self, witness is None, achieved, witness, failures(groups, failing))
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         return (
             f"finds each value of {scope.secret(self.column, 'and')} that occurs among {scope.alike} less than 2^{shown(self.delta)} times more or less "
             f"frequent there than in the whole table{scope.beside(self.column)}"
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             f"Values of {scope.secret(self.column)} that are absent among {scope.alike} can be ruled out, and what holds for the whole table is not hidden. An "
             "attacker who knows about particular others is not covered."

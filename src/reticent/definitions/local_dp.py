@@ -59,12 +59,14 @@ class LocalDP(PlanDefinition):
         return {"epsilon": str(self.epsilon)}
 
     def meaning(self, scope: ClaimScope = GENERAL) -> str:
+        """Return the guarantee as a sentence about an attacker."""
         return (
             "An attacker who knows which record is a person's, and thinks that the value is one of two with equal chances, is at most "
             f"{certainty(self._epsilon)} sure of it after seeing the release."
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             "The other columns are not protected: anybody can see who is in the table. A person whose value is drawn again, in another release or another row, is protected less: "
             "epsilons add up. What many people who are alike have in common is shown."

@@ -33,7 +33,9 @@ def sign_of_logarithms(terms: Iterable[tuple[int, int]]) -> int:
 
 
 def _over_coprime_bases(terms: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Rewrite a product of powers, given as ``(base, exponent)``, over pairwise coprime bases above 1, without zero exponents."""
+    """Return a product of powers, given as ``(base, exponent)``, rewritten over pairwise coprime bases above 1, without
+    zero exponents.
+    """
     coprime: list[tuple[int, int]] = []
     waiting = list(terms)
     while waiting:

@@ -65,6 +65,7 @@ class NoisyCounts(EpsilonDelta):
         return f"An attacker who knows all other records finds anything that is published at most {factor:g} times as likely with one content of a record as with another{beside}."
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             "What the rows show together, such as which disease is frequent, is published on purpose, also where it tells about a person. Several rows of one person, "
             "or of people who are alike, lose as much each. Further noisy counts of the same rows add their epsilon and delta."

@@ -46,7 +46,9 @@ class Line:
 
     @classmethod
     def of(cls, groups: Groups, lengths: tuple[Fraction, ...], name: str) -> Line:
-        """The line with a unit in which the given lengths are integers, too."""
+        """Return the values of the groups on a number line of integers, in a unit in which the given ``lengths`` are
+        integers, too.
+        """
         numbers = groups.found("exact numbers", lambda: exact_numbers(groups.domain.columns[0], name))
         unit = math.lcm(*(number.denominator for number in (*numbers, *lengths)), 1)
         whole_numbers = [number.numerator * (unit // number.denominator) for number in numbers]
@@ -58,7 +60,7 @@ class Line:
 
     @classmethod
     def _through(cls, cells: Histograms, positions: NDArray[Any], unit: int) -> Line:
-        """The entries at the positions of their values."""
+        """Return the entries of the histograms in ascending order of position within each group."""
         entry_positions, owners, counts = positions[cells.values], cells.owners, cells.counts
         if not (positions[1:] > positions[:-1]).all():
             # Entries of a group follow the order of the column's values, which a hierarchy may list arbitrarily.
@@ -75,7 +77,9 @@ class Line:
         return np.maximum(np.searchsorted(keys, keys - distance, side="left"), offsets[:-1][self.owners])
 
     def _keys(self, distance: int) -> NDArray[Any]:
-        """Positions with the groups shifted so far apart that no distance reaches the next group."""
+        """Return positions that are comparable across groups: each group is shifted so far that no distance up to
+        ``distance`` reaches the next.
+        """
         if len(self.places) == 0:
             return self.places
         low, high = int(self.places.min()), int(self.places.max())
@@ -200,6 +204,7 @@ class EpsilonMAnonymity(LargestShare):
         return 1 / largest
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         return (
             f"is right for at most {shown(1 / Fraction(self.m))} of {scope.alike} to say that {scope.secret(self.column)} is within "
             f"{shown(self.epsilon)} of a number that occurs among them{scope.beside(self.column)}"
@@ -263,6 +268,7 @@ class RangeDiversity(LargestShare):
         return groups.histograms.reduce_max(line.rows[after] - line.rows[:-1])
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         return (
             f"is less than {shown(self.c)} sure that {scope.secret(self.column)} lies between x - {shown(self.below)} and x + {shown(self.above)}, for any x"
             f"{scope.beside(self.column)}"

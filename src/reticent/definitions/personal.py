@@ -102,6 +102,7 @@ class PersonalPrivacy(SensitiveDefinition):
         return table.with_extra_counts(dict(sorted(counts.items())))
 
     def failing_in(self, groups: Groups) -> NDArray[np.bool_]:
+        """Return a mask of the groups in which too many people have a value that a member wants protected."""
         failing = np.zeros(len(groups), dtype=bool)
         for wish, where_wished, guarded in self._guarded(groups):
             failing[where_wished] |= ~at_most(guarded, self._allowed(wish), groups.sizes[where_wished])
@@ -133,6 +134,7 @@ class PersonalPrivacy(SensitiveDefinition):
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return (
             f"People who asked for nothing are not protected, and nobody is protected from an attacker who can rule out values of {scope.secret(self.column)}. What "
             "people asked for is not published: that the published shares are small enough for them is the publisher's word."

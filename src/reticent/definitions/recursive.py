@@ -148,6 +148,7 @@ class RecursiveLDiversity(SensitiveDefinition):
         )
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return others_known(self.alone) + (
             f"An attacker who can rule out more values of {scope.secret(self.column)}, who knows how people's values depend on each other, or who "
             "is content with values that resemble each other is not covered."

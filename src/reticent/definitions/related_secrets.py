@@ -28,7 +28,9 @@ def with_related_secrets(definition: Definition, table: Table) -> Definition:
         return definition
     detected = relations_in(table, bare, secret)
     sources = {
-        (each.derived, *each.sources) for each in detected if len(each.sources) == 1 and each.sources[0] in guarded
+        (relation.derived, *relation.sources)
+        for relation in detected
+        if len(relation.sources) == 1 and relation.sources[0] in guarded
     }
     related = dict.fromkeys(
         part for name, source in sorted(sources) for part in _repeated(definition, name, source, table)
@@ -37,15 +39,17 @@ def with_related_secrets(definition: Definition, table: Table) -> Definition:
 
 
 def _repeated(definition: Definition, name: str, source: str, table: Table) -> Iterator[Definition]:
-    """The guarantees about one column, restated for another."""
+    """Yield the guarantees about the column ``source``, restated for the column ``name`` that follows from it; only
+    those that the whole table satisfies.
+    """
     for part in definition.parts():
         if getattr(part, "column", None) != source or not isinstance(part, GroupDefinition):
             continue
         if not is_dataclass(part) or "alone" not in {field.name for field in fields(part)} or part.needs_reference:
             continue
-        about = cast(GroupDefinition, replace(cast(Any, part), column=name, alone=True))
-        if part.parameters().keys() <= {"l", "c", "column", "alone"} and about.holds(_whole(table, name)):
-            yield about
+        restated = cast(GroupDefinition, replace(cast(Any, part), column=name, alone=True))
+        if part.parameters().keys() <= {"l", "c", "column", "alone"} and restated.holds(_whole(table, name)):
+            yield restated
 
 
 def _whole(table: Table, name: str) -> Groups:

@@ -108,13 +108,14 @@ class RiskExchanges(Exchanges):
     """The exchanges under :class:`AverageRisk`: each adds one group of the same people."""
 
     def __init__(self, limit: Fraction, rest: Groups, before: Groups, after: Groups) -> None:
+        """Count how many more groups the average risk (groups per person) may have within the ``limit``."""
         super().__init__(rest, before, after)
         people = int(rest.people.sum() + before.people.sum())
         now = int((rest.sizes > 0).sum() + (before.sizes > 0).sum())
-        self._room = math.floor(limit * people) - now
+        self._groups_to_spare = math.floor(limit * people) - now
 
     def fits(self, level: int, block: int) -> bool:
-        return int(self.made.sum()) + len(self.made[self.places(level, block)]) <= self._room
+        return int(self.made.sum()) + len(self.made[self.places(level, block)]) <= self._groups_to_spare
 
 
 @dataclass(frozen=True)
@@ -248,6 +249,7 @@ def _zayatz(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, pop
     from scipy.special import gammaln
 
     def log_choose(total: NDArray[np.float64] | float, chosen: float) -> Any:
+        """Return the logarithm of the binomial coefficient."""
         return gammaln(total + 1) - gammaln(chosen + 1) - gammaln(np.maximum(total - chosen, 0) + 1)
 
     large = sizes.astype(np.float64)
@@ -258,10 +260,11 @@ def _zayatz(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, pop
 
 
 def _pitman(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, population: int) -> float:
-    """The expected number of population uniques under Pitman's sampling formula, fitted to the group sizes.
+    """Return the expected number of people who are unique in the population under Pitman's sampling formula, fitted to
+    the group sizes.
 
-    A person stays unique if each further person joins another group: ``prod over i < N of (theta + alpha + i -
-    1)/(theta + i)``.
+    There are ``numbers[i]`` groups of ``sizes[i]`` in a sample of ``rows``. A person stays unique if each further
+    person joins another group: ``prod over i < N of (theta + alpha + i - 1)/(theta + i)``.
     """
     from scipy.optimize import minimize
     from scipy.special import gammaln
@@ -271,6 +274,7 @@ def _pitman(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, pop
     order = np.arange(1, groups, dtype=np.float64)
 
     def cost(point: NDArray[np.float64]) -> float:
+        """Return the negative mean log likelihood of the group sizes; the point is (logit alpha, log theta)."""
         alpha, theta = 1 / (1 + math.exp(-point[0])), math.exp(point[1])
         within = numbers @ (gammaln(large - alpha) - gammaln(1 - alpha))
         between = np.log(theta + order * alpha).sum() - (gammaln(theta + rows) - gammaln(theta + 1))

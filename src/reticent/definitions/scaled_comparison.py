@@ -49,10 +49,12 @@ def largest_ratio(numerators: NDArray[Any], denominators: NDArray[Any]) -> tuple
     candidates = np.flatnonzero(ratios >= ratios.max() * (1 - _ROUNDING))
     best = int(candidates[np.argmax(ratios[candidates])])
     while True:
-        above, below = int(numerators[best]), int(denominators[best])
-        candidates = candidates[_scaled(numerators[candidates], below) > _scaled(denominators[candidates], above)]
+        numerator, denominator = int(numerators[best]), int(denominators[best])
+        candidates = candidates[
+            _scaled(numerators[candidates], denominator) > _scaled(denominators[candidates], numerator)
+        ]
         if len(candidates) == 0:
-            return best, Fraction(above, below)
+            return best, Fraction(numerator, denominator)
         best = int(candidates[np.argmax(ratios[candidates])])
 
 

@@ -57,6 +57,7 @@ class AlphaKAnonymity(Conjunction):
         self.adopt_traits()
 
     def members(self) -> Mapping[str, GroupDefinition]:
+        """Return the two definitions that it combines, by parameter."""
         return {
             "k": KAnonymity(self.k),
             "alpha": ProbabilisticLDiversity(1 / Fraction(self.alpha), self.column),
@@ -250,6 +251,7 @@ class CategoryDiversity(SetShares):
         return f"is less than {shown(self.c)} sure that {scope.secret(self.column)} is in any one of these categories: {sets}{scope.beside(self.column, self.alone)}"
 
     def not_covered(self, scope: ClaimScope = GENERAL) -> str:
+        """Return what the definition does not protect against, in sentences."""
         return others_known(self.alone) + (
             f"Only the listed categories of {scope.secret(self.column)} are protected, and an attacker who can rule values out is not covered. A value is "
             "protected by itself only where it is a category of its own."
@@ -297,6 +299,7 @@ class WeightAtLeast(LeastFigure):
         return groups.histograms.add_cells(weight_of[groups.histograms.values]), unit
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         return (
             f"is left with values of {scope.secret(self.column)} that together weigh at least {shown(self.alpha)}, harmless ones more than grave "
             f"ones{scope.beside(self.column)}"
@@ -345,6 +348,7 @@ class LAlphaDiversity(Conjunction):
         self.adopt_traits()
 
     def members(self) -> Mapping[str, GroupDefinition]:
+        """Return the two definitions that it combines, by parameter."""
         return {
             "l": DistinctLDiversity(self.l, self.column),
             "alpha": WeightAtLeast(self.alpha, self.weights, self.column),

@@ -91,21 +91,25 @@ def _table_of_weighted_logs() -> NDArray[np.float64]:
     return counts * np.log(np.maximum(counts, 1))
 
 
-def _with_capped(fixed: Spread, spared: Histograms) -> Spread:
-    """Cap the don't-care counts: in ascending order, each count below the current optimal cap becomes fixed, which lowers the cap."""
+def _with_capped(fixed: Spread, dont_care: Histograms) -> Spread:
+    """Return the sums of the counts after the don't-care counts are capped where that increases the entropy.
+
+    In ascending order, each count below the current optimal cap becomes fixed, which lowers the cap; the others stay
+    capped.
+    """
     total, logs, values = fixed.total.copy(), fixed.weighted_logs.copy(), fixed.values.copy()
-    capped = spared.distinct.copy()
-    rising = np.flatnonzero((capped > 0) & (total > 0))
-    while len(rising):
-        smallest = spared.ranked[spared.offsets[rising] + capped[rising] - 1]
+    capped = dont_care.distinct.copy()
+    open_groups = np.flatnonzero((capped > 0) & (total > 0))
+    while len(open_groups):
+        smallest = dont_care.ranked[dont_care.offsets[open_groups] + capped[open_groups] - 1]
         weighted = np.log(smallest)
-        below = weighted * total[rising] < logs[rising]
-        rising, smallest, weighted = rising[below], smallest[below], weighted[below]
-        total[rising] += smallest
-        logs[rising] += smallest * weighted
-        values[rising] += 1
-        capped[rising] -= 1
-        rising = rising[capped[rising] > 0]
+        is_below_cap = weighted * total[open_groups] < logs[open_groups]
+        open_groups, smallest, weighted = open_groups[is_below_cap], smallest[is_below_cap], weighted[is_below_cap]
+        total[open_groups] += smallest
+        logs[open_groups] += smallest * weighted
+        values[open_groups] += 1
+        capped[open_groups] -= 1
+        open_groups = open_groups[capped[open_groups] > 0]
     return Spread(total, logs, values, fixed.top, capped)
 
 

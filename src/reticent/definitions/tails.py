@@ -18,7 +18,8 @@ def leading(histograms: Histograms, dont_care: NDArray[np.bool_] | None) -> NDAr
 def tails(
     histograms: Histograms, sizes: NDArray[np.int64], lead: NDArray[np.int64], exclusions: int
 ) -> NDArray[np.int64]:
-    """The rows of each group with neither its leading value nor one of the ``exclusions`` most frequent others.
+    """Return the rows of each group with neither its leading value (``lead``: its rows) nor one of the ``exclusions``
+    most frequent others.
 
     With counts in descending order, let S be the sum and r the last of the first ``exclusions + 1``. If the leading
     count v is among these, the others among them sum to S - v, otherwise the first ``exclusions`` sum to S - r: in both

@@ -62,10 +62,12 @@ def most_rows_within(
 def ordered_work(
     histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64], ranks: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Ordered ground distance by ``ranks``: the sum of ``|P_i - Q_i|`` over cumulative shares; the unit is ``d - 1``.
+    """Return for each group the earth mover's distance to the table in the ordered distance by ``ranks``, as an
+    integer.
 
-    Between two values of a group its cumulative count C is constant and the table's Q_i only rises, so ``|N C - n
-    Q_i|`` changes sign once, where Q_i passes ``floor(N C / n)``; prefix sums of Q give both sides at once.
+    It is the sum of ``|P_i - Q_i|`` over cumulative shares, times the rows of the group and of the table, so the unit
+    is ``d - 1``. Between two values of a group its cumulative count C is constant and the table's Q_i only rises, so
+    ``|N C - n Q_i|`` changes sign once, where Q_i passes ``floor(N C / n)``; prefix sums of Q give both sides at once.
     """
     rows, values = int(reference.sum()), len(reference)
     number = _number_type(int(sizes.max(initial=0)) * rows * max(values, 1))

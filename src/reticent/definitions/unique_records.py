@@ -110,17 +110,19 @@ class _RecordCounter:
     def greedy(self, known: int) -> tuple[int, ...]:
         """Columns chosen greedily to make the most records unique; ties go to the column that splits into the most cells."""
         chosen: list[int] = []
-        cells: tuple[NDArray[np.int64], int] | None = None
+        current_cells: tuple[NDArray[np.int64], int] | None = None
         for _ in range(known):
             candidates = {
-                column: self._cells(cells, [column]) for column in range(len(self._codes)) if column not in chosen
+                column: self._cells(current_cells, [column])
+                for column in range(len(self._codes))
+                if column not in chosen
             }
-            best = max(
+            best_column = max(
                 candidates,
                 key=lambda column: (int(self._alone(*candidates[column]).sum()), candidates[column][1], -column),
             )
-            cells = candidates[best]
-            chosen.append(best)
+            current_cells = candidates[best_column]
+            chosen.append(best_column)
         return tuple(sorted(chosen))
 
     def _cells(

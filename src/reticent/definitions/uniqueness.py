@@ -71,6 +71,7 @@ class MUnique(SensitiveDefinition):
         return Assessment(self, witness is None, achieved, witness, diagnostics)
 
     def promise(self, scope: ClaimScope) -> str:
+        """Return the guarantee as the end of a sentence about an attacker."""
         return (
             f"sees at least {self.m} different values of {scope.secret(self.column)} among {scope.alike}, each of them once"
             f"{scope.beside(self.column)}"

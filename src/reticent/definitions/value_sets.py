@@ -47,7 +47,7 @@ def _text(value: object) -> str | None:
 
 
 def named_columns(columns: object, name: str) -> tuple[str, ...]:
-    """Distinct names of quasi columns, for a definition that names the columns its adversary knows."""
+    """Return the names of distinct quasi columns, given as a parameter (``name``) of a definition."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise PolicyError(f"{name} must be a list of quasi columns, but it is {columns!r}.")
     names = tuple(columns)

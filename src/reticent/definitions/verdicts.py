@@ -218,6 +218,7 @@ def verdict(definition: Definition, assessments: Sequence[Assessment]) -> Assess
 
 
 def _together(definition: Definition, parts: Sequence[Assessment], about: str) -> Assessment:
+    """Return the assessments of all parts about one piece of evidence as one."""
     if len(definition.parts()) == 1:
         # Suppressed records have one histogram per sensitive column, and each must pass.
         return next((part for part in parts if not part.holds), parts[0])

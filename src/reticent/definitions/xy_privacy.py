@@ -70,6 +70,7 @@ class XYPrivacy(Conjunction):
             object.__setattr__(self, "absorbing", False)
 
     def members(self) -> Mapping[str, GroupDefinition]:
+        """Return the two definitions that it combines, by parameter."""
         return {
             "k": DistinctLDiversity(self.k, self.column),
             "h": ProbabilisticLDiversity(1 / Fraction(self.h), self.column),
