@@ -127,6 +127,7 @@ class _FlatTable:
         return 0 if offset is None else self.content[offset]
 
     def table(self, number: int) -> _FlatTable:
+        """Return the table that a field refers to."""
         offset = self._field(number)
         if offset is None:
             raise ValueError("a part is missing")

@@ -48,7 +48,7 @@ class _SchemaTable:
     place: int
 
     def field(self, number: int) -> int | None:
-        """The place of a field, None if it is not there."""
+        """Return the byte offset of a field of a flatbuffer table by its ``number``; None if it is absent."""
         fields = self.place - self._number("<i", self.place)
         slot = 4 + 2 * number
         if slot + 2 > self._number("<H", fields):

@@ -158,7 +158,9 @@ def box_chart(boxes: Sequence[ChartBox], x: ChartAxis, y: ChartAxis, *, title: s
 
 
 def _places(x: ChartAxis, y: ChartAxis) -> tuple[Callable[[float], float], Callable[[float], float]]:
-    """Functions from axis values to picture coordinates; values outside are clipped to the edge."""
+    """Return two functions from values of the axes to coordinates in the picture; values outside are clipped to the
+    edge.
+    """
 
     def at_x(value: float) -> float:
         return _LEFT + x.share(value) * (_WIDTH - _LEFT - _RIGHT)
@@ -170,6 +172,7 @@ def _places(x: ChartAxis, y: ChartAxis) -> tuple[Callable[[float], float], Calla
 
 
 def _drawing(parts: Sequence[str], label: str) -> str:
+    """Return the complete SVG document with these elements; ``label`` describes it to screen readers."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" '
         f'font-family="sans-serif" role="img" aria-label="{escape(label, quote=True)}">{"".join(parts)}</svg>\n'

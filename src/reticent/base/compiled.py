@@ -22,6 +22,7 @@ class CompiledLoop(Generic[Given, Result]):
 
     @cached_property
     def _translated(self) -> Callable[Given, Result]:
+        """Return the function compiled by numba; the machine code is cached on disk."""
         import numba
 
         translated: Callable[Given, Result] = numba.njit(cache=True, nogil=True)(self._function)

@@ -177,6 +177,7 @@ class PersonFingerprints:
         return any(self._alike(own_sets[name], other_sets[name]) for name in own_sets.keys() & other_sets.keys())
 
     def _by_set(self) -> dict[int, list[int]]:
+        """Return the marks (hashes) by the set of columns that they are about."""
         sets: dict[int, list[int]] = {}
         for mark in self.hashes:
             sets.setdefault(mark >> _HASH_BITS, []).append(mark)
@@ -212,6 +213,7 @@ def apart(what: str, way_out: str) -> PriorCheck:
     """
 
     def judge(prior: Sequence[PriorDisclosure]) -> Judgement:
+        """Refuse if anything else was published about the data set."""
         if not prior:
             return allow()
         return refuse(

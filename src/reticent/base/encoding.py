@@ -68,6 +68,7 @@ def _without_null(values: pl.Series) -> pl.Series:
 
 
 def _encode_text(series: pl.Series, values: pl.Series) -> pl.Series:
+    """Return for each text the index of the known value that it equals; null if there is none."""
     if len(series) + len(values) > _FEW:
         return pl.select(_enumerated(pl.lit(series), values)).to_series()
     code_of = {value: code for code, value in enumerate(values.to_list())}

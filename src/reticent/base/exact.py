@@ -23,7 +23,7 @@ def exact(
     above: Number | None = None,
     below: Number | None = None,
 ) -> Fraction:
-    """The fraction that ``value`` spells: ``"2/3"``, ``"0.6"``, ``1e-5``, ``3`` or a Fraction.
+    """Return ``value`` as an exact fraction: ``"2/3"``, ``"0.6"``, ``1e-5``, ``3`` or a Fraction.
 
     A float is read as its shortest decimal, so ``exact(0.1, "t")`` is 1/10 and not the nearest binary number. ``low``
     and ``high`` are inclusive bounds, ``above`` and ``below`` exclusive ones. Raises :class:`ParameterError` naming the

@@ -190,26 +190,26 @@ def sensitive_values(name: str, before: Mapping[str, int] | None, after: Mapping
 
     Many different numbers are shown as a histogram, categories from the most to the least frequent, rare ones together.
     """
-    kinds = {
+    distributions = {
         kind: distribution for kind, distribution in (("before", before), ("after", after)) if distribution is not None
     }
     main = after if before is None else {**dict.fromkeys(after, 0), **before}
     binned = _binned(main)
-    parts = _most_frequent(main) if binned is None else binned
+    lines_by_name = _most_frequent(main) if binned is None else binned
     counts = {
-        kind: [sum(distribution.get(value, 0) for value in part) for part in parts.values()]
-        for kind, distribution in kinds.items()
+        kind: [sum(distribution.get(value, 0) for value in values_of_line) for values_of_line in lines_by_name.values()]
+        for kind, distribution in distributions.items()
     }
     shares = {
         kind: [count / max(sum(group_counts), 1) for count in group_counts] for kind, group_counts in counts.items()
     }
     rows = []
-    for number, value in enumerate(parts):
+    for number, value in enumerate(lines_by_name):
         cells = (cell for kind in counts for cell in (f"{counts[kind][number]:,}", percent(shares[kind][number])))
         rows.append((value, *cells))
     words = _spread_words(name, shares)
     columns = (name, *(cell for kind in counts for cell in (f"rows {kind}", f"share {kind}")))
-    wide, narrow = (_spread(list(parts), shares, words, width) for width in (WIDTH, NARROW))
+    wide, narrow = (_spread(list(lines_by_name), shares, words, width) for width in (WIDTH, NARROW))
     return Figure(f"How {name} is spread", words, wide, columns, tuple(rows), narrow=narrow)
 
 

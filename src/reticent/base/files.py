@@ -311,13 +311,13 @@ def _sweep(parent: Path, prefix: str) -> None:
     names: list[str] = []
     with suppress(OSError):
         names = [name for name in os.listdir(parent) if name.startswith(prefix) and _DRAWN.fullmatch(name, len(prefix))]
-    for left in (parent / name for name in names):
+    for folder in (parent / name for name in names):
         with suppress(OSError):
-            handle = os.open(left, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK)
             try:
                 if _is_ours(handle) and _lock(handle):
-                    _clear(_anchored(handle, left))
-                    left.rmdir()
+                    _clear(_anchored(handle, folder))
+                    folder.rmdir()
             finally:
                 os.close(handle)
 

@@ -228,6 +228,7 @@ def _texts(column: pd.Series[Any], name: str) -> pl.Series:
 
 
 def _complex(name: str) -> DataError:
+    """Return the error for a column of complex numbers."""
     return DataError(
         f"Column {name!r} holds complex numbers, which have no order. Split it into real and imaginary parts, or drop it.",
         column=name,

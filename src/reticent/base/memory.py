@@ -62,6 +62,7 @@ def rows_at_once(columns: int) -> int:
 
 
 def _read(setting: str) -> int:
+    """Return a size such as 500MB or 2GB in bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([KMGT]B)?", setting.strip().upper())
     if match is None:
         raise PolicyError(f"{MEMORY} must be a size such as 500MB or 2GB, but it is {setting!r}.")

@@ -82,6 +82,9 @@ class Distinct:
     """Rows by key, the distinct keys numbered from 0 in key order: the row counts (``sizes``), and one row of each (``firsts``)."""
 
     def __init__(self, keys: NDArray[Any], space: int) -> None:
+        """Number the distinct ``keys`` (below ``space``): ids by row, the first row of each and its multiplicity; by
+        sorting if ``space`` is too large for a table.
+        """
         if is_dense(space, len(keys)):
             self.ids, count = number(keys, space)
             self.firsts = first_rows(self.ids, count)
@@ -115,11 +118,11 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
     number as fits. Ties are sorted by the remaining digits.
     """
     index_bits = max(length - 1, 0).bit_length()
-    free = WORD - index_bits
+    free_bits = WORD - index_bits
     digits_taken, digits_left = list[tuple[NDArray[Any], int, int]](), list[Digit]()
     for digit, bits in digits:
-        bits_taken = min(bits, free)
-        free -= bits_taken
+        bits_taken = min(bits, free_bits)
+        free_bits -= bits_taken
         if bits_taken:
             digits_taken.append((digit, bits - bits_taken, bits_taken))
         if bits_taken < bits:
@@ -133,22 +136,22 @@ def sort_digits(digits: Sequence[Digit], length: int) -> tuple[NDArray[np.int64]
         part_words <<= np.uint64(index_bits)
         part_words |= np.arange(part.start, part.stop, dtype=np.uint64)
     words, last = sorted_numbers(words), np.uint64((1 << index_bits) - 1)
-    order, fresh = np.empty(length, dtype=np.int64), np.ones(length, dtype=bool)
+    order, starts_run = np.empty(length, dtype=np.int64), np.ones(length, dtype=bool)
     for part in portions(length):
         order[part] = words[part] & last
         # Words that differ in more than their index bits differ by more than any index.
-        np.greater(words[1:][part] ^ words[:-1][part], last, out=fresh[1:][part])
+        np.greater(words[1:][part] ^ words[:-1][part], last, out=starts_run[1:][part])
     if digits_left:
-        is_single = fresh.copy()
-        is_single[:-1] &= fresh[1:]
+        is_single = starts_run.copy()
+        is_single[:-1] &= starts_run[1:]
         tied_positions = np.flatnonzero(~is_single)
         if len(tied_positions):
-            tied, run = order[tied_positions], np.cumsum(fresh[tied_positions]) - 1
+            tied, run = order[tied_positions], np.cumsum(starts_run[tied_positions]) - 1
             lower_digits = [(digit[tied] & digit.dtype.type((1 << bits) - 1), bits) for digit, bits in digits_left]
             inner, starts = sort_digits([(run, int(run[-1]).bit_length()), *lower_digits], len(tied))
             order[tied_positions] = tied[inner]
-            fresh[tied_positions[starts]] = True
-    return order, np.flatnonzero(fresh)
+            starts_run[tied_positions[starts]] = True
+    return order, np.flatnonzero(starts_run)
 
 
 def sorted_numbers(numbers: NDArray[Scalar]) -> NDArray[Scalar]:

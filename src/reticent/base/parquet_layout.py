@@ -121,6 +121,7 @@ class ParquetLayout:
                     yield end_of_data, copy[1]
 
     def _copy(self, offset: int) -> tuple[dict[int, Any], int] | None:
+        """Return the struct at an offset and where it ends; None if there is none."""
         try:
             return self._reader(offset).struct()
         except DataError:
@@ -154,6 +155,7 @@ class ParquetLayout:
 
     @property
     def _chunks(self) -> Iterator[dict[int, Any]]:
+        """Yield the metadata of every column chunk."""
         for group in self._groups:
             for chunk in group.get(1, ()):
                 if isinstance(chunk, dict) and isinstance(chunk.get(3), dict):
@@ -197,7 +199,7 @@ class _Compact:
     file: str
 
     def struct(self, depth: int = 0) -> tuple[dict[int, Any], int]:
-        """The fields of a struct by number, and where it ends."""
+        """Return the fields of a struct by number, and the offset behind it (Thrift's compact protocol)."""
         if depth > _DEEPEST:
             raise self._wrong()
         fields: dict[int, Any] = {}
@@ -237,6 +239,7 @@ class _Compact:
         return count
 
     def _byte(self) -> int:
+        """Read the next byte."""
         if self.place >= len(self.content):
             raise self._wrong()
         self.place += 1

@@ -207,6 +207,7 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     logarithm, near = -_log_float(delta), float(rho)
 
     def figure(log_step: float) -> float:
+        """Return epsilon for the order 1 + e^``log_step``, in floats."""
         step = math.exp(log_step)
         order = 1 + step
         return order * near + (logarithm - order * math.log1p(1 / step) - math.log(step)) / step
@@ -228,6 +229,7 @@ def concentrated_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
         return Fraction(0)
 
     def figure(log_step: float) -> float:
+        """Return the logarithm of delta for the order 1 + e^``log_step``, in floats."""
         step = math.exp(log_step)
         order = 1 + step
         return step * (order * float(rho) - float(epsilon)) - order * math.log1p(1 / step) - log_step
@@ -255,7 +257,9 @@ def concentrated_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _best_order(figure: Callable[[float], float]) -> Fraction:
-    """The order minus 1 that nearly minimizes a figure: float error can only enlarge the figure."""
+    """Return the order minus 1 that nearly minimizes ``figure``, a unimodal function of its logarithm, by ternary
+    search.
+    """
     low, high = -20.0, 40.0
     for _ in range(200):
         third = (high - low) / 3
