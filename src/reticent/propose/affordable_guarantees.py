@@ -71,7 +71,9 @@ class PromiseSearch:
         self._limit = max(_AFFORDABLE, (base or 0.0) + _DEARER)
 
     def run(self) -> list[tuple[Promised, PromiseCost]]:
-        """Take every affordable step; return the guarantees that were tried, by loss, with the chosen one marked."""
+        """Strengthen the guarantees step by step as long as the loss is affordable; return all that were tried, by
+        loss, with the chosen one marked.
+        """
         if self._price(self.chosen).loss is not None:
             diverse_columns = [part["column"] for part in self.chosen[1:] if part["name"] == "DistinctLDiversity"]
             self._strengthen({name: self._guarantees[name].diversity for name in diverse_columns})

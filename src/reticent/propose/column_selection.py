@@ -142,7 +142,9 @@ class _SelectionSearch:
         return 1.0 if price is None else price.loss
 
     def _price(self, without: Sequence[str] = (), beside: Sequence[str] = ()) -> Price | None:
-        """Return the loss of the published columns, without some or with more."""
+        """Return the loss if the columns ``without`` are not published and those ``beside`` are, too; sensitive ones
+        with their weakest guarantee.
+        """
         quasi = (self._quasi | {name for name in beside if name not in self._guarantees}) - set(without)
         more = {name: self._guarantees[name].floors[0] for name in beside if name in self._guarantees}
         floors = {name: floor for name, floor in (self._floors | more).items() if name not in without}
@@ -171,7 +173,9 @@ class _SelectionSearch:
         return self._loss - (1.0 if price is None else price.loss)
 
     def _emptiest(self) -> tuple[str, ...] | None:
-        """Return a unit that is nearly constant and not the subject of a study."""
+        """Return the columns of a unit (published or dropped together) that lose nearly all information and are not the
+        subject of a study; None if there are none.
+        """
         losses = self._unit_losses()
         empty = [unit for unit, loss in losses.items() if loss > _EMPTY and self._worth[unit[0]] < _STUDIED]
         return max(empty, key=lambda unit: losses[unit], default=None)
@@ -210,7 +214,9 @@ class _SelectionSearch:
     def _units_to_drop(
         self, losses: Mapping[tuple[str, ...], float], by_relative_loss: Sequence[tuple[str, ...]], target: float
     ) -> int:
-        """Return how many units must go until the mean loss of the others is at most ``target``."""
+        """Return how many units (columns that are dropped together) must go, in the order given, until the mean loss of
+        the others is at most ``target``.
+        """
         total, columns = sum(loss * len(unit) for unit, loss in losses.items()), len(self._quasi)
         for number, unit in enumerate(by_relative_loss, 1):
             total, columns = total - losses[unit] * len(unit), columns - len(unit)

@@ -188,6 +188,7 @@ def _valid_telephone() -> Callable[[str], bool] | None:
 
 @cache
 def _national() -> tuple[Callable[[str], bool], ...]:
+    """Return the validators of national identification numbers; empty without the package stdnum."""
     try:
         return tuple(import_module(f"stdnum.{name}").is_valid for name in _NATIONAL)
     except ModuleNotFoundError:

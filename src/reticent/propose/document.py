@@ -149,6 +149,7 @@ def _text(text: str) -> str:
 
 
 def _role(proposal: Proposal, setting: str, role: str) -> list[str]:
+    """Return the lines of a policy that list the columns of a role, each with the reason."""
     columns = [column for column in proposal.columns if column.role == role]
     if not columns:
         return [f"{setting} = []"]

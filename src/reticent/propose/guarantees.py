@@ -66,10 +66,12 @@ class ColumnGuarantees:
 
 
 def guarantees_for(values: pl.Series, *, absence_is_harmless: bool, several: bool) -> ColumnGuarantees | None:
-    """Return the feasible guarantees for a column with these published ``values``; None if the column is constant.
+    """Return the feasible guarantees for a sensitive column with these published ``values``; None if the column is
+    constant.
 
-    If ``absence_is_harmless`` and the delicate values are rare, a bound on their share comes first. With ``several``
-    sensitive columns each is judged by itself (``alone``).
+    The minimum is distinct 2-diversity or, if there is one harmless value, a bound on the share of the delicate others;
+    the bound comes first if ``absence_is_harmless`` and the delicate values are rare. With ``several`` sensitive
+    columns each is judged by itself (``alone``).
     """
     if values.n_unique() < 2:
         return None
@@ -87,13 +89,14 @@ def guarantees_for(values: pl.Series, *, absence_is_harmless: bool, several: boo
         tighter = bounds[1:]
     diversity = _strongest_diversity(values)
     is_numeric = values.dtype.is_numeric() and not values.null_count()
+    most_frequent = float(values.value_counts(name="\0times")["\0times"].max())  # type: ignore[arg-type]  # a count
     return ColumnGuarantees(
         str(values.name),
-        tuple(floors),
-        tuple(tighter),
-        {"name": diversity.name, **diversity.parameters(), **column_setting},
-        is_numeric and _FEWEST_STEPS <= values.n_unique() <= _MOST_STEPS,
-        1 - float(values.value_counts(name="\0times")["\0times"].max()) / len(values),  # type: ignore[arg-type]  # a count
+        floors=tuple(floors),
+        tighter=tuple(tighter),
+        diversity={"name": diversity.name, **diversity.parameters(), **column_setting},
+        has_order=is_numeric and _FEWEST_STEPS <= values.n_unique() <= _MOST_STEPS,
+        varied=1 - most_frequent / len(values),
     )
 
 

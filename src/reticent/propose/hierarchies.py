@@ -253,6 +253,7 @@ def _code_length(column: ColumnProfile) -> int | None:
 
 
 def _ages(column: ColumnProfile) -> HierarchyProposal:
+    """Return intervals of 5, 10, 20 and 40 years."""
     description: Description = {"kind": "intervals", "widths": [5, 10, 20, 40], "origin": 0}
     if column.type == "integer" and _AGES[0] <= column.lowest and column.highest <= _AGES[1]:
         description["domain"] = list(_AGES)

@@ -144,6 +144,7 @@ def _missing_codes(values: pl.Series) -> tuple[str, ...]:
 
 
 def _sixteenths(filled: pl.Series) -> tuple[float, ...]:
+    """Return the 15 quantiles at multiples of 1/16; empty if a number is not finite."""
     wide = filled.cast(pl.Float64, strict=False)
     if not len(wide) or not wide.is_finite().all():
         return ()

@@ -34,6 +34,7 @@ def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]
     distinct = {name: frame[name].n_unique() for name in names}
 
     def rank(relation: ColumnRelation) -> tuple[float, ...]:
+        """Return the sort key of a relation: the ones to keep come first."""
         derived, shape = relation.derived, "" if relation.rule is None else relation.rule.shape
         complexity = _PLAINEST.index(shape) if shape else len(_PLAINEST)
         rounds = frame[derived].dtype.is_integer() and not all(
@@ -51,15 +52,15 @@ def relations(frame: pl.DataFrame, names: Sequence[str], dear: Mapping[str, int]
             or distinct[derived] > _finest(distinct, sources)
         ):
             continue
-        if any(derived in each.sources and len(each.sources) > 1 for each in relation_of.values()):
+        if any(derived in kept.sources and len(kept.sources) > 1 for kept in relation_of.values()):
             continue
-        for each in [each for each in relation_of.values() if each.sources == (derived,)]:
+        for dependent in [kept for kept in relation_of.values() if kept.sources == (derived,)]:
             # What follows from a derived column follows from its source, too.
             direct = next(
-                (other for other in candidates if other.derived == each.derived and other.sources == sources), None
+                (other for other in candidates if other.derived == dependent.derived and other.sources == sources), None
             )
-            relation_of[each.derived] = direct or replace(
-                each, sources=sources, how=f"follows from {sources[0]!r}", rule=None
+            relation_of[dependent.derived] = direct or replace(
+                dependent, sources=sources, how=f"follows from {sources[0]!r}", rule=None
             )
         relation_of[derived] = relation
     return tuple(relation_of.values())
@@ -82,16 +83,20 @@ def _finest(distinct: Mapping[str, int], sources: Sequence[str]) -> float:
 def families(frame: pl.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return three or more neighbouring 0/1 columns of which at most one is 1 in every row, and one is in most: indicators of one category."""
     marks_of = {name: marks for name in names if (marks := _marks(frame[name])) is not None}
-    found_families: list[tuple[str, ...]] = []
+    result: list[tuple[str, ...]] = []
     start = 0
     while start < len(names):
-        total, end = np.zeros(frame.height, dtype=np.int64), start
-        while end < len(names) and (marks := marks_of.get(names[end])) is not None and int((total + marks).max()) <= 1:
-            total, end = total + marks, end + 1
-        if end - start >= 3 and float(total.mean()) >= _SEEN_OFTEN:
-            found_families.append(tuple(names[start:end]))
+        marks_of_row, end = np.zeros(frame.height, dtype=np.int64), start
+        while (
+            end < len(names)
+            and (marks := marks_of.get(names[end])) is not None
+            and int((marks_of_row + marks).max()) <= 1
+        ):
+            marks_of_row, end = marks_of_row + marks, end + 1
+        if end - start >= 3 and float(marks_of_row.mean()) >= _SEEN_OFTEN:
+            result.append(tuple(names[start:end]))
         start = max(end, start + 1)
-    return found_families
+    return result
 
 
 def completing(frame: pl.DataFrame, names: Sequence[str], known: Sequence[str]) -> set[str]:

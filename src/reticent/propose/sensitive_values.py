@@ -180,6 +180,7 @@ def _are_snomed(sample: pl.Series) -> bool:
 
 
 def _right_verhoeff(number: str) -> bool:
+    """True if the last digit of a number is its check digit by Verhoeff's method."""
     check = 0
     for index, digit in enumerate(reversed(number)):
         check = _dihedral(check, _permuted(index % 8, int(digit)))
@@ -187,7 +188,9 @@ def _right_verhoeff(number: str) -> bool:
 
 
 def _dihedral(a: int, b: int) -> int:
-    """Return the product in the dihedral group of the pentagon."""
+    """Return the product of two elements (0 to 9) of the dihedral group of the pentagon, as Verhoeff's check digit
+    needs it.
+    """
     if a < 5:
         return (a + b) % 5 if b < 5 else (a + b) % 5 + 5
     return (a - b) % 5 + 5 if b < 5 else (a - b) % 5

@@ -266,6 +266,7 @@ class _DraftedOnce:
         return self.method.describe()
 
     def draft(self, table: Table, definition: Definition, context: Context | None = None) -> Draft:
+        """Return the method's draft for a table and a definition; each is made once."""
         draft_key = table.counted_as, str(definition)
         if draft_key not in self.drafts:
             self.drafts[draft_key] = self.method.draft(table, definition, context)

@@ -42,10 +42,10 @@ def _readings(name: str) -> list[list[str]]:
     """Return the word splits of a name with and without splitting at case changes: ``testResult``, but also
     ``HIVresult`` and ``PaCO2``; and without a question number: ``e16sex``.
     """
-    cut, uncut = words_of(name), words_of(name.lower())
-    item = _ITEM.fullmatch(uncut[0]) if uncut else None
-    readings = [cut] if cut == uncut else [cut, uncut]
-    return [*readings, [item[1], *uncut[1:]]] if item is not None else readings
+    split_at_case, unsplit = words_of(name), words_of(name.lower())
+    question = _ITEM.fullmatch(unsplit[0]) if unsplit else None
+    readings = [split_at_case] if split_at_case == unsplit else [split_at_case, unsplit]
+    return [*readings, [question[1], *unsplit[1:]]] if question is not None else readings
 
 
 @lru_cache(maxsize=20_000)
