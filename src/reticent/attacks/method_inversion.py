@@ -256,9 +256,10 @@ class Choice:
         return False
 
     def _passes(self, part: Part, ids: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return in which worlds of a part its points, grouped by ``ids``, satisfy the definition.
+        """Return a mask of the worlds of a part in which its points, grouped by ``ids``, satisfy the definition.
 
-        ``part.counts[world, point, value]`` are people; they are added up by group.
+        A point is a distinct quasi-identifier combination. ``part.counts[world, point, value]`` are people; they are
+        added up by group.
         """
         groups, group_of_point = np.unique(ids[part.points], return_inverse=True)
         is_in_group = np.zeros((len(groups), len(group_of_point)), dtype=np.int64)

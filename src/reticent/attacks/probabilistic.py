@@ -124,7 +124,9 @@ class ProbabilisticLinkage:
     def _guesses(
         self, view: AdversaryView, labels: LabelPlaces, best_label: NDArray[np.int64], sensitive: str | None
     ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-        """Return the value that each person's most likely label combination shows, -1 if it shows several."""
+        """Return the texts of the sensitive values, and for each person the index of the value that all rows of the
+        most likely label combination have; -1 if they have several.
+        """
         if sensitive is None:
             return (), np.full(len(best_label), -1)
         values, guess, _ = labels.best()

@@ -149,7 +149,7 @@ class _Descriptions:
         return weights
 
     def example(self, counted: str = "people") -> str:
-        """Return the rarest predicate that matches one person, as a sentence with as few columns as needed."""
+        """Return the rarest description that matches one person, as a sentence with as few columns as needed."""
         matching_rows, isolated = self.fitting, np.flatnonzero(self.isolated)
         if not len(isolated):
             people = int(matching_rows.sum())

@@ -193,7 +193,9 @@ def _in_some_matching(edges: _Edges, number: int) -> _Edges:
 
 
 def _union(edges: _Edges, masks: Masks) -> Masks:
-    """Return the values that edges leave to each track of the release; all values for other tracks."""
+    """Return, as bits per track, the values of the rows that the people may be by the remaining edges; all values for
+    tracks that are not in the release.
+    """
     remaining = np.full_like(masks, ~np.uint64(0))
     remaining[edges.track] = 0
     value = edges.value[edges.slot]
@@ -232,7 +234,11 @@ def _signatures(releases: list[SeriesRelease], domain: int) -> tuple[list[Places
 def _kept_signatures(
     edges: list[_Edges], releases: list[SeriesRelease], signatures: list[Places], tracks: int
 ) -> tuple[Places, Places] | None:
-    """Return the signature of each track in CSR form (starts, signatures), if none changes: the definition states this publicly for the whole series."""
+    """Return the signature (set of sensitive values of the group) of each track, in CSR form (starts, signatures); None
+    if some track changes its signature.
+
+    That tracks keep their signature is stated publicly by the definition of the series.
+    """
     track_of_sighting = np.concatenate([pairs.track for pairs in edges])
     signature_of_sighting = np.concatenate(
         [group_signatures[release.group_of] for group_signatures, release in zip(signatures, releases, strict=True)]

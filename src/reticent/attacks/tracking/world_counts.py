@@ -249,6 +249,7 @@ class _Transfer:
         """Use one row of the current group for a track whose value is already in the state."""
 
         def step(live: Codes, room: Codes) -> list[tuple[Codes, Codes, int]]:
+            """Return the state after a row with the track's value is used; none if the group has no such row left."""
             index = values.get(live[position], -1)
             return [(live, _less(room, index), 0)] if index >= 0 and room[index] else []
 
