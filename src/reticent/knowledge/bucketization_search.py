@@ -113,6 +113,7 @@ class Audit(Generic[Node]):
         return cls(histograms, as_probability(c), fact_count(k), negations)
 
     def __call__(self, node: Node) -> bool:
+        """Return whether a node is safe; each node is judged once."""
         if node not in self.verdicts:
             buckets = Buckets.of(self.histograms(node))
             if self.negations:
@@ -170,7 +171,9 @@ class SafeNodes(Generic[Node]):
 
 
 def all_minimal(order: Order[Node], safe: Callable[[Node], bool]) -> SafeNodes[Node]:
-    """Return all minimal safe nodes, bottom-up; nodes above a safe node are safe without a check (monotonicity)."""
+    """Return the minimal safe nodes of an order and all safe ones, from the bottom up; nodes above a safe node are safe
+    without a check (monotonicity).
+    """
     safe_nodes: set[Node] = set()
     minimal: list[Node] = []
     for node in order.nodes():
@@ -183,9 +186,10 @@ def all_minimal(order: Order[Node], safe: Callable[[Node], bool]) -> SafeNodes[N
 
 
 def all_minimal_by_subsets(lattice: LevelLattice, safe: Callable[[Levels], bool]) -> SafeNodes[Levels]:
-    """Return the same by growing sets of columns, with the others suppressed: fewer checks.
+    """Return all safe nodes of the lattice and the minimal ones among them, with fewer checks than :func:`all_minimal`.
 
-    A node is a candidate for a set of columns only if it was safe with any one of them suppressed.
+    Sets of columns are grown, with the others suppressed: a node is a candidate for a set only if it was safe with any
+    one of the columns suppressed. ``safe`` must be monotone.
     """
     columns = range(len(lattice.heights))
     verdicts = {lattice.top: safe(lattice.top)}

@@ -118,7 +118,7 @@ def check_rows_are_people(table: Table) -> None:
 
 
 def one_secret(seen: AdversaryView, column: str | None) -> Groups:
-    """Return the groups of one sensitive column."""
+    """Return the groups with the values of one sensitive column; ``column`` is needed if there are several."""
     groups = seen.true_groups
     columns = [sensitive_column.name for sensitive_column in groups.domain.columns]
     if not columns:
