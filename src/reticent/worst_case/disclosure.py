@@ -199,7 +199,7 @@ def disclosures(least: Sequence[Fraction]) -> list[Fraction]:
 
 
 def _largest_quotient(numerators: Integers, denominators: Integers) -> tuple[Fraction, int]:
-    """The exact maximum of ``numerators / wholes`` and its first index.
+    """Return the exact maximum of ``numerators / denominators`` and its first index.
 
     A float division is correctly rounded, hence monotone, so only its ties have to be compared.
     """

@@ -50,7 +50,7 @@ class AtomTable:
     _chosen: dict[tuple[int, int, int], tuple[int, int]] = field(default_factory=dict, compare=False, repr=False)
 
     def least(self, atoms: int) -> Fraction:
-        """M[``atoms``]: the minimum probability that none of that many atoms holds."""
+        """Return the minimum probability that none of ``atoms`` well chosen atoms "person i has value s" is true."""
         if atoms not in self._known:
             self._known[atoms] = Fraction(self._numerators[atoms], self._denominator)
         return self._known[atoms]

@@ -70,11 +70,12 @@ def least_chances(sizes: Integers, top: Integers) -> Floats:
 
 
 def merge(left: Floats, right: Floats) -> Floats:
-    """Two sets of buckets as one: arrays ``[..., 2, k + 1]`` of (N, A) pairs, merged elementwise.
+    """Return the minimum factors of two sets of buckets together: arrays ``[..., 2, k + 1]`` of pairs (N, A), merged
+    elementwise.
 
-    N[s] is the minimum factor of s antecedents without A, A[s] with it: ``N[s] = min_a N[a] N'[s - a]`` and
-    ``A[s] = min_a min(A[a] N'[s - a], N[a] A'[s - a])``. Associative and commutative. An absent bucket is N = 1, A =
-    infinity; products of infinity and 0 are skipped.
+    N[s] is the minimum factor of s antecedents without the predicted atom, A[s] with it: ``N[s] = min_a N[a] N'[s -
+    a]`` and ``A[s] = min_a min(A[a] N'[s - a], N[a] A'[s - a])``. Associative and commutative. An absent bucket is N =
+    1, A = infinity; products of infinity and 0 are skipped.
     """
     indices = np.arange(left.shape[-1])
     differences = indices[:, None] - indices

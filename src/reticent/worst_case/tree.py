@@ -170,7 +170,9 @@ class DisclosureTree:
         self._plant(leaves)
 
     def _powers(self, single: Floats, copies: Integers) -> Floats:
-        """Each leaf to the power of its multiplicity, at most k + 1."""
+        """Return the minimum factors of each bucket's equal copies together; more than k + 1 copies count as k + 1,
+        which is as dangerous.
+        """
         powers = single.copy()
         for repeat in range(2, min(int(copies.max(initial=1)), self.k + 1) + 1):
             is_repeated = copies >= repeat
