@@ -201,14 +201,14 @@ def plan(
         limit,
         parties,
         faults,
-        cast(Query, query),
-        cast(LawName, law),
-        bits,
-        cast(Level, level),
-        coins,
-        quota,
-        width,
-        precision,
+        query=cast(Query, query),
+        law=cast(LawName, law),
+        bits=bits,
+        level=cast(Level, level),
+        coins=coins,
+        quota=quota,
+        width=width,
+        precision=precision,
     )
 
 
@@ -299,11 +299,13 @@ def _float_delta(coins: int, epsilon: Fraction, move: Move) -> float:
     heads = np.arange(coins + 2)
     with np.errstate(divide="ignore"):
         falling = (coins - heads + 1) / heads
-        reach = np.searchsorted(-falling, -factor / falling)
+        positive_counts = np.searchsorted(-falling, -factor / falling)
     sums_here, sums_there = (
         np.concatenate([[0.0], np.cumsum(table_chances)]) for table_chances in (chances_here, chances_there)
     )
-    return float((chances_here * sums_here[reach] - factor * chances_there * sums_there[reach]).sum())
+    return float(
+        (chances_here * sums_here[positive_counts] - factor * chances_there * sums_there[positive_counts]).sum()
+    )
 
 
 def smallest_circuit(epsilon: Fraction, delta: Fraction, move: Move) -> tuple[int, int]:

@@ -117,8 +117,8 @@ def cut(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Change
         link = liar.links.links[receiver]
         frame = link.sealed(item, payload)
         link.write(frame[: len(frame) // 2])
-        for each in liar.links.links.values():
-            each.close()
+        for other_link in liar.links.links.values():
+            other_link.close()
     raise LeftOnPurpose
 
 
@@ -303,9 +303,10 @@ def anything(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> C
 
 
 def _chain(*lies: Lie) -> Lie:
-    """Apply several faults in sequence."""
+    """Return a fault that applies several in sequence: each alters what the previous one would send."""
 
     def changed(liar: FaultyNetwork, item: str, receiver: int, payload: bytes) -> Changed:
+        """Return the message after all faults; None if one drops it."""
         result: Changed = payload
         for lie in lies:
             result = None if result is None else lie(liar, item, receiver, result)

@@ -45,7 +45,7 @@ def inverse(element: int) -> int:
 
 
 def powers(elements: Elements, exponent: int) -> Elements:
-    """Elementwise power, by repeated squaring."""
+    """Return each element to the power of ``exponent``, modulo the prime, by repeated squaring."""
     result, base = np.ones_like(elements), elements % PRIME
     while exponent:
         if exponent & 1:

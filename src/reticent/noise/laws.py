@@ -63,14 +63,14 @@ class Enclosure:
 def exponential(power: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     """Return fractions just below and above e^power, with a relative difference of about 2^-bits."""
     digits = bits // 3 + 20
-    found = []
+    bounds = []
     for rounding in (ROUND_FLOOR, ROUND_CEILING):
         with localcontext() as context:
             context.prec, context.rounding = digits, rounding
             # Decimal rounds exp to nearest whatever the context's rounding, so widen by one unit.
             nearest = (Decimal(power.numerator) / Decimal(power.denominator)).exp()
-            found.append(Fraction(nearest.next_minus() if rounding == ROUND_FLOOR else nearest.next_plus()))
-    return found[0], found[1]
+            bounds.append(Fraction(nearest.next_minus() if rounding == ROUND_FLOOR else nearest.next_plus()))
+    return bounds[0], bounds[1]
 
 
 class NoiseLaw(ABC):

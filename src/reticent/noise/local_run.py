@@ -330,14 +330,14 @@ def _report(party: int, report: Mapping[str, Any]) -> PartyReport:
     numbers = report.get("numbers")
     return PartyReport(
         party + 1,
-        tuple(numbers) if numbers is not None else None,
-        report.get("aborted"),
-        report.get("coins", 0),
-        tuple(party_index + 1 for party_index in report.get("included", ())),
-        {int(other) + 1: reason for other, reason in report.get("blamed", {}).items()},
-        tuple(report.get("transcript", ())),
-        report.get("figures", {}),
-        bool(report.get("opened")),
+        numbers=tuple(numbers) if numbers is not None else None,
+        aborted=report.get("aborted"),
+        coins=report.get("coins", 0),
+        included=tuple(party_index + 1 for party_index in report.get("included", ())),
+        blamed={int(other) + 1: reason for other, reason in report.get("blamed", {}).items()},
+        transcript=tuple(report.get("transcript", ())),
+        figures=report.get("figures", {}),
+        opened=bool(report.get("opened")),
     )
 
 

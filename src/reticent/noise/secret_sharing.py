@@ -468,8 +468,10 @@ async def _pass_on(network: Network, item: str, reveals: Mapping[int, _Reveal], 
         )
     arrived = await network.exchange(f"{item}/pass on", outgoing)
     for raw in arrived.values():
-        for (dealer, each), blob in zip(reveals.items(), unpacked(raw, len(reveals)) or (), strict=False):
-            each.take(blob, network.faults, sizes[dealer])
+        for (dealer, reveal_of_dealer), raw_part in zip(
+            reveals.items(), unpacked(raw, len(reveals)) or (), strict=False
+        ):
+            reveal_of_dealer.take(raw_part, network.faults, sizes[dealer])
 
 
 async def open_points(network: Network, item: str, own_points: Elements) -> Elements:
