@@ -130,9 +130,14 @@ class FrequencySet:
         codes: Callable[[], Sequence[Codes]],
         group_of_point: Callable[[], Codes],
     ) -> GroupLabels:
-        """The labels of groups with the given codes at some levels, and the raw values of their points by ``group_of_point``."""
+        """Return the labels of groups of points (distinct quasi-identifier combinations) at hierarchy ``levels``, and
+        their raw values, computed lazily.
+
+        ``codes`` returns the codes of the groups per column, ``group_of_point`` the group of each point.
+        """
 
         def read() -> list[LabelColumn]:
+            """Return the label column of each quasi-identifier."""
             columns = zip(self.hierarchies, levels, codes(), strict=True)
             return [
                 LabelColumn(

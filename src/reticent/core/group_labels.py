@@ -94,6 +94,7 @@ class LabelColumn:
         raw, classes = self.raw, self.classes
 
         def classified() -> LabelClasses:
+            """Return the classes of labels with transformed counts."""
             assert classes is not None
             label_classes = classes()
             return replace(label_classes, counted=change(label_classes.counted))
