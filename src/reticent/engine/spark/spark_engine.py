@@ -127,7 +127,9 @@ class SparkEngine:
         return replace(owner_counts, extras={}, owners=(OwnerTallies(unit, tally),))
 
     def _beside(self, table: Table, counted: FrequencySet, name: str, number: Column) -> FrequencySet:
-        """Points without rows, each with a count or a sum of something else."""
+        """Return the points (distinct quasi-identifier combinations) without rows, each with the aggregate ``number``
+        as its count ``name``, to be added to those of ``counted``.
+        """
         points, numbers = counting.added_up(table, _rows_of(table), counted.levels, number)
         counts = self._local.count(_part(table, points), sensitive=False, floor=counted.levels, times=numbers)
         nobody = Histograms(np.zeros(len(counts) + 1, dtype=np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))

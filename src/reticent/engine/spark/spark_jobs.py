@@ -46,6 +46,7 @@ def _watched(session: SparkSession, watch: JobWatch, work: Callable[[], Result])
     cluster = session.sparkContext
 
     def run() -> None:
+        """Do the work as a job group that can be cancelled, and store its outcome."""
         cluster.setJobGroup(group, watch.stage, interruptOnCancel=True)
         try:
             outcome.set_result(work())

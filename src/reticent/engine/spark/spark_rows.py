@@ -156,6 +156,7 @@ class SparkRows(DistantRows):
         changes = self.changes
 
         def change(part: pl.DataFrame) -> pl.DataFrame:
+            """Apply the recorded changes to a chunk, one after the other."""
             for recorded_change in changes:
                 part = recorded_change(part)
             return part
@@ -163,7 +164,7 @@ class SparkRows(DistantRows):
         return replace(self.through(self.schema, change), changes=())
 
     def through(self, schema: pl.Schema, change: Change) -> SparkRows:
-        """Rows of ``schema``: a change applied to every partition of these by the executors."""
+        """Return rows of ``schema``: ``change`` applied to every partition of these by the executors."""
         names, repeated = list(self.held), self.repeated
         arrow_schema = pl.DataFrame(schema=schema).to_arrow().schema
         fields = [pa.field(f"c{index}", told_field.type) for index, told_field in enumerate(arrow_schema)]
