@@ -51,7 +51,9 @@ def _columns_with(frame: pl.DataFrame, pattern: str) -> list[str]:
     # All columns in one query: for few rows, planning takes longer than running it.
     columns = {name: frame[name] for name, dtype in frame.schema.items() if dtype in _TEXT}
     texts = [_as_text(column) for column in columns.values() if not _is_free_of(column, pattern)]
-    return [each.name for each in pl.DataFrame(texts).select(pl.all().str.contains(pattern).any()) if each[0]]
+    return [
+        has_match.name for has_match in pl.DataFrame(texts).select(pl.all().str.contains(pattern).any()) if has_match[0]
+    ]
 
 
 def _is_free_of(column: pl.Series, pattern: str) -> bool:

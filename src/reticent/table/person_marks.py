@@ -78,7 +78,9 @@ def marks_of_columns(
 
 
 def people_marks(values: pl.Series, key: bytes) -> PersonFingerprints | None:
-    """The marks of one identifying column; None if it only numbers the rows, which identifies nobody."""
+    """Return the marks (keyed hashes of a sample of the values, by which other tables about the same people are
+    recognized) of one identifying column; None if it only numbers the rows, which identifies nobody.
+    """
     present = values.drop_nulls().unique()
     if not len(present) or _only_numbers(present):
         return None
@@ -129,7 +131,7 @@ def column_marks(columns: Mapping[str, _Hashes], key: bytes) -> PersonFingerprin
     sets: dict[tuple[str, ...], _Hashes] = {}
     nearly_unique: list[set[str]] = []
     for names in _sets_of(columns, rows, smallest=2):
-        if any(fine_set < set(names) for fine_set in nearly_unique):
+        if any(smaller_set < set(names) for smaller_set in nearly_unique):
             continue
         combined = _combined(columns, names)
         # A sample of many combinations suffices, chosen by the combination alone.
@@ -194,7 +196,11 @@ def _plain(values: pl.Series) -> pl.Series:
 
 
 def rows_marks(frame: pl.DataFrame, key: bytes) -> PersonFingerprints | None:
-    """The marks of rows: keyed hashes of the distinct combinations, each with its multiplicity."""
+    """Return the marks of rows (keyed hashes of a sample, by which other tables about the same people are recognized):
+    of each distinct row with its multiplicity.
+
+    None for too few rows.
+    """
     if frame.height < _FEWEST_ROWS or not frame.width:
         return None
     distinct, counts = _distinct_rows(frame, key)

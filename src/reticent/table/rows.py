@@ -339,6 +339,7 @@ class StreamRows:
         """The rows of a query, by the streaming engine of polars."""
 
         def make(columns: Sequence[str]) -> Chunks:
+            """Yield the chunks of some columns; runs the query again."""
             yield from rows.select(columns).collect_batches(
                 chunk_size=rows_at_once(len(columns)), maintain_order=True, lazy=True, engine="streaming"
             )
@@ -400,6 +401,7 @@ class StreamRows:
         total = self.known.rows if self.known is not None else None
 
         def make(columns: Sequence[str]) -> Chunks:
+            """Yield the chunks of some columns, reporting progress."""
             done = 0
             for chunk in self.make(columns):
                 context.step(stage, done, total)

@@ -49,7 +49,7 @@ def find_relations(
     if not targets or not known_by:
         return ()
     detected = _found(known_by, targets, frame.height, exact)
-    return _minimal(each for each in detected if each.exact or not exact)
+    return _minimal(relation for relation in detected if relation.exact or not exact)
 
 
 def _varies(form: ColumnForm) -> bool:
@@ -97,7 +97,7 @@ def _minimal(relations: Iterable[ColumnRelation]) -> tuple[ColumnRelation, ...]:
     minimal: list[ColumnRelation] = []
     for relation in relations:
         sources = set(relation.sources)
-        if not any(each.derived == relation.derived and set(each.sources) <= sources for each in minimal):
-            minimal = [each for each in minimal if each.derived != relation.derived or not sources < set(each.sources)]
+        if not any(kept.derived == relation.derived and set(kept.sources) <= sources for kept in minimal):
+            minimal = [kept for kept in minimal if kept.derived != relation.derived or not sources < set(kept.sources)]
             minimal.append(relation)
     return tuple(minimal)

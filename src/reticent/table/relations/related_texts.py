@@ -80,23 +80,23 @@ def _joined(
     first: ColumnForm,
     sources: Sequence[ColumnForm],
     target: ColumnForm,
-    written: dict[str, pl.Series],
-    read: Texts,
+    texts_of: dict[str, pl.Series],
+    sample_of: Texts,
 ) -> Iterator[ColumnRelation]:
     """Yield the relations in which a target is two other texts written together, with or without a separator."""
     for second in sources:
-        if second.owner in (first.owner, target.owner) or second.owner not in written:
+        if second.owner in (first.owner, target.owner) or second.owner not in texts_of:
             continue
-        if not _end_often(read[target.owner], read[second.owner]):
+        if not _end_often(sample_of[target.owner], sample_of[second.owner]):
             continue
         for separator in _JOINED:
             concatenated = [
                 None if first_text is None or second_text is None else first_text + separator + second_text
-                for first_text, second_text in zip(read[first.owner], read[second.owner], strict=True)
+                for first_text, second_text in zip(sample_of[first.owner], sample_of[second.owner], strict=True)
             ]
-            if _share(str.__eq__, concatenated, read[target.owner]) < _OFTEN:
+            if _share(str.__eq__, concatenated, sample_of[target.owner]) < _OFTEN:
                 continue
-            if _is_so(written[first.owner] + separator + written[second.owner], written[target.owner]):
+            if _is_so(texts_of[first.owner] + separator + texts_of[second.owner], texts_of[target.owner]):
                 words = f"is {first.text} and {second.text} written together"
                 yield ColumnRelation(target.owner, (first.owner, second.owner), words)
                 break

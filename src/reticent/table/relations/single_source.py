@@ -100,7 +100,7 @@ def _relation(source: ColumnForm, target: ColumnForm, near: bool, banded: bool) 
             return ColumnRelation(target.owner, sources, words, "band", both=both)
         if _is_nearly_monotone(source, target):
             return ColumnRelation(
-                target.owner, sources, f"nearly rises or falls with {source.text}", "band", False, both=True
+                target.owner, sources, f"nearly rises or falls with {source.text}", "band", exact=False, both=True
             )
     return None
 

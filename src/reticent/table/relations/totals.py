@@ -135,18 +135,14 @@ def _shown_product(sources: Sequence[ColumnForm], target: ColumnForm) -> ColumnR
     logs = [_on_scale(form, "product") for form in sources]
     columns = np.stack([*logs, np.ones(len(target.codes))], 1)
     for *powers, constant in weights_of(columns, _on_scale(target, "product")):
-        short = np.array([*(short_number(power, 1.0) for power in powers), constant])
+        rounded_powers = np.array([*(short_number(power, 1.0) for power in powers), constant])
         with np.errstate(all="ignore"):
-            agreed = agreement(np.exp(columns @ short), target)
-        if agreed.shown and all(short[:-1]):
-            break
-    else:
-        return None
-    formula = product_words(
-        [(power, form.text) for power, form in zip(short[:-1], sources, strict=True)], float(np.exp(constant))
-    )
-    words = f"is {'' if agreed.exact else 'nearly '}{formula}"
-    return ColumnRelation(target.owner, tuple(form.owner for form in sources), words, exact=agreed.exact)
+            agreed = agreement(np.exp(columns @ rounded_powers), target)
+        if agreed.shown and all(rounded_powers[:-1]):
+            terms = [(power, form.text) for power, form in zip(rounded_powers[:-1], sources, strict=True)]
+            words = f"is {'' if agreed.exact else 'nearly '}{product_words(terms, float(np.exp(constant)))}"
+            return ColumnRelation(target.owner, tuple(form.owner for form in sources), words, exact=agreed.exact)
+    return None
 
 
 _SHOWN = {"sum": _shown_sum, "product": _shown_product}
