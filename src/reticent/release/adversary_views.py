@@ -66,10 +66,10 @@ def _of_table(table: Table, wanted_levels: Mapping[str, int]) -> AdversaryView:
     return AdversaryView(
         tuple(columns),
         frequencies.sizes,
-        np.arange(len(frequencies)),
-        frequencies.groups(),
-        sets,
-        frequencies.groups().distinct_people if frequencies.owners else None,
+        group_of=np.arange(len(frequencies)),
+        groups=frequencies.groups(),
+        sets=sets,
+        people=frequencies.groups().distinct_people if frequencies.owners else None,
         declared=dict.fromkeys(table.declared, table.held),
         computable=tuple(ComputableColumns.declared_in(table)),
     )

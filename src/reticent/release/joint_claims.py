@@ -50,13 +50,13 @@ def same_promises(promised: Sequence[Promised]) -> list[list[int]]:
     return list(indexes_by_promise.values())
 
 
-def joined_promise(same: Sequence[Promised]) -> Promised:
+def joined_promise(claims: Sequence[Promised]) -> Promised:
     """Merge claims that differ only in their column: one claim about these columns, or about all sensitive ones."""
-    first = same[0]
+    first = claims[0]
     definition: Any = first.definition
-    columns = tuple(cast(Any, claim.definition).column for claim in same) if len(same) > 1 else ()
+    columns = tuple(cast(Any, claim.definition).column for claim in claims) if len(claims) > 1 else ()
     if len(set(columns)) < 2:
         return first
     covers_all = set(columns) == set(first.scope.sensitive)
-    about = replace(first.scope, about=None if covers_all else columns)
-    return first._replace(definition=replace(definition, column=None), scope=about)
+    joined_scope = replace(first.scope, about=None if covers_all else columns)
+    return first._replace(definition=replace(definition, column=None), scope=joined_scope)

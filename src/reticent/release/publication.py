@@ -145,6 +145,7 @@ def _recorded(
     certificates: list[dict[str, Any]] = []
 
     def certify(entry: Entry | None) -> str:
+        """Complete the certificate with its ledger entry, and return its hash."""
         certificates.append(completed(content, fingerprints, entry, now() if entry is None else entry.made, keys))
         return certificate_hash(certificates[-1])
 
