@@ -157,14 +157,18 @@ def closed(definition: Definition, table: Table) -> Definition:
     This applies to ``AnyColumns``, to ``quasi`` columns named by a part, and to sensitive columns counted as known
     (``x`` of XYPrivacy). A definition by which the table was prepared is already closed.
     """
-    open_parts = [part for part in definition.parts() if not any(part is each for each in table.prepared_by)]
+    open_parts = [
+        part for part in definition.parts() if not any(part is known_part for known_part in table.prepared_by)
+    ]
     if any(isinstance(part, AnyColumns) or _names_columns(part) for part in open_parts):
         quasi = list(table.quasi)
-        definition = _related(definition, ((each.sources, each.derived) for each in relations_in(table, quasi, quasi)))
+        definition = _related(
+            definition, ((relation.sources, relation.derived) for relation in relations_in(table, quasi, quasi))
+        )
     if any(isinstance(part, XYPrivacy) and part.y is not None for part in open_parts):
         secret = list(table.sensitive)
         detected = relations_in(table, secret, [*table.quasi, *secret])
-        relations = [(each.sources, each.derived) for each in detected if each.kind != "lookup"]
+        relations = [(relation.sources, relation.derived) for relation in detected if relation.kind != "lookup"]
         parts = (_with_known(part, list(table.quasi), secret, relations) for part in definition.parts())
         definition = all_of(tuple(parts))
     return definition

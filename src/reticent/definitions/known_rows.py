@@ -194,7 +194,11 @@ class _Profiles:
             known = self._longer(known, ids)
 
     def _longer(self, known: pl.DataFrame, ids: Ids) -> pl.DataFrame:
-        """The sub-profiles extended by one row."""
+        """Return the partial profiles of owners (``known`` rows: the cells of some of their rows, in order) extended by
+        one more row each, in every way.
+
+        ``key`` numbers the profile, ``last`` is the cell of its last row, and ``again`` how many of its rows are there.
+        """
         joined = known.with_columns(pl.Series("key", ids)).join(
             self._cells.select("owner", "cell", pl.col("rows").alias("there")), on="owner"
         )

@@ -69,12 +69,12 @@ class AverageRisk(GroupDefinition):
             )
         failing = np.zeros(len(groups), dtype=bool)
         filled = np.flatnonzero(groups.sizes > 0)
-        rising = filled[np.argsort(groups.people[filled], kind="stable")]
-        people = groups.people[rising]
-        left = int(people.sum()) - starts_of(people)
-        remaining = len(rising) - np.arange(len(rising) + 1)
-        enough = at_most(remaining, Fraction(self.limit), left)
-        failing[rising[: int(np.argmax(enough))]] = True
+        by_size = filled[np.argsort(groups.people[filled], kind="stable")]
+        people = groups.people[by_size]
+        remaining_people = int(people.sum()) - starts_of(people)
+        remaining_groups = len(by_size) - np.arange(len(by_size) + 1)
+        is_enough = at_most(remaining_groups, Fraction(self.limit), remaining_people)
+        failing[by_size[: int(np.argmax(is_enough))]] = True
         return failing
 
     def assess(self, groups: Groups) -> Assessment:
