@@ -52,7 +52,7 @@ def _not_whole(file: str) -> DataError:
 
 
 def _sizes(content: mmap.mmap) -> Iterator[tuple[int, int]]:
-    """The values and the unpacked bytes of every batch in the footer."""
+    """Yield the number of values and the unpacked size in bytes of every batch that the footer lists."""
     (length,) = struct.unpack_from("<i", content, len(content) - len(_MAGIC) - 4)
     start = len(content) - len(_MAGIC) - 4 - length
     if length <= 0 or start < 0:

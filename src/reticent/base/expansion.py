@@ -148,10 +148,10 @@ def _unpacked(stream: BinaryIO, part: zipfile.ZipInfo, file: str) -> Iterator[in
         return
     if part.compress_type != zipfile.ZIP_DEFLATED:
         raise DataError(f"{file}: the part {part.filename!r} uses a compression method that spreadsheets do not use.")
-    unpacker, left = zlib.decompressobj(wbits=-15), part.compress_size
+    unpacker, remaining_bytes = zlib.decompressobj(wbits=-15), part.compress_size
     try:
-        while left > 0 and not unpacker.eof and (piece := stream.read(min(_PIECE, left))):
-            left -= len(piece)
+        while remaining_bytes > 0 and not unpacker.eof and (piece := stream.read(min(_PIECE, remaining_bytes))):
+            remaining_bytes -= len(piece)
             while piece:
                 yield len(unpacker.decompress(piece, _UNPACKED_AT_ONCE))
                 piece = unpacker.unconsumed_tail

@@ -437,7 +437,7 @@ def _wrapped(words: str, limit: int) -> list[str]:
 
 
 def _round_edges(largest: int) -> list[int]:
-    """1, 2, 5, 10, 20, 50, ... until ``largest`` is inside."""
+    """Return the bin edges 1, 2, 5, 10, 20, 50, ... up to the first above ``largest``."""
     edges, power = [1], 1
     while edges[-1] <= largest:
         edges.extend(power * step for step in (2, 5, 10))

@@ -48,7 +48,9 @@ class ParquetLayout:
 
     @property
     def rows(self) -> int:
-        """The number of rows declared by the footer, at least that of its row groups."""
+        """Return the number of rows that the footer declares, at least that of its row groups and column chunks (fields
+        3 and 5 in Parquet's Thrift definitions).
+        """
         counts: list[int] = [self.footer.get(3, 0), sum(group.get(3, 0) for group in self._groups)]
         values: list[int] = [chunk[5] for chunk in self._chunks if isinstance(chunk.get(5), int)]
         return max(*counts, *values, 0)
@@ -73,7 +75,9 @@ class ParquetLayout:
 
     @property
     def statistics(self) -> Iterator[tuple[str, bytes]]:
-        """Texts that the footer states as the minimum and maximum of a column."""
+        """Yield the column name and the text that the footer states as the minimum or maximum of a text column (type 6;
+        statistics are field 12 in Parquet's Thrift definitions).
+        """
         for chunk in self._chunks:
             if chunk.get(1) == 6 and isinstance(chunk.get(12), dict):
                 name = b".".join(chunk.get(3, ())).decode(errors="replace")

@@ -178,7 +178,9 @@ class LevelColumn:
         return cls(bound.column, hierarchy, level, partition.labels, null, bound.data_dependent)
 
     def parts(self, series: pl.Series, unseen: Unseen) -> Ids:
-        """The part of every value; -1 if a value is unseen and to be suppressed, or no published row has its part."""
+        """Return for every value the index of its label among the published ones; -1 if it is unseen and to be
+        suppressed, or if no published row has the label.
+        """
         values, index_of = _distinct(plain(series, self.hierarchy))
         numbers = {label: part for part, label in enumerate(self.labels)}
         labels = self._labels(values, unseen)
@@ -476,7 +478,9 @@ class Regions(Recoding):
         return pl.DataFrame([pl.Series(self.numbered or _GROUP, np.arange(len(cells[0])) + 1), *cells])
 
     def groups_of(self, codes: Sequence[Codes]) -> Ids:
-        """Return the group of every row, given its leaves; -1 if its point has none."""
+        """Return the group of every row, given the leaf codes of its columns; -1 if this combination of values has
+        none.
+        """
         points = self.points_of(codes)
         group, nowhere = self.group[points], points < 0
         if nowhere.any():

@@ -87,7 +87,9 @@ class RowsToRecode:
         return Recoded({"quasi": FrameRows(quasi), "sensitive": FrameRows(shuffled)}, private)
 
     def _repeated(self, published_rows: Ids) -> tuple[Ids, Ids] | None:
-        """One row of each distinct published row, and its multiplicity; None if most rows are distinct."""
+        """Return the index of one row of each distinct published row, and its multiplicity; None if most rows are
+        distinct.
+        """
         secret, secrets = self.joint_secret()
         groups = int(self.group.max(initial=-1)) + 1
         columns = [self.group] if secret is None else [self.group, secret]
@@ -142,6 +144,7 @@ class PartsToRecode:
         numbers = self.randomness.order(buckets) + 1
 
         def numbered(part: Table) -> pl.DataFrame:
+            """Return the published rows of one part of the table with the random number of their bucket."""
             bucket = self.groups(part)
             return part.frame.with_columns(pl.Series(BUCKET, numbers[bucket])).filter(pl.Series(bucket >= 0))
 

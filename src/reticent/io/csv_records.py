@@ -151,7 +151,7 @@ class RecordFormat:
         return RecordText(text[: max(complete_ends, default=0)])
 
     def _fields(self, text: bytes) -> Iterator[re.Match[bytes]]:
-        """The fields: a quoted part at the beginning, what follows it, and the delimiter or line end."""
+        """Yield a match for each field: a quoted part at the beginning, what follows it, and the delimiter or line end."""
         separator = re.escape(self.delimiter.encode())
         pattern = rb'("(?:[^"]++|"")*+"?)?+([^\r\n' + separator + rb"]*+)(" + separator + rb"|\r\n|\n|\r|\Z)"
         return re.finditer(pattern, text)

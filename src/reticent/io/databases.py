@@ -61,7 +61,7 @@ class DatabaseSource(RowSource):
         return fits(int(counted), columns)
 
     def _relation(self, package: Any, connection: Any) -> tuple[Any, list[str]]:
-        """What is selected from, and its columns."""
+        """Return what to select from (the table, or the query as a subquery) and the names of its columns."""
         query = self.selection.query
         if query is not None:
             statement = package.text(query.strip().rstrip(";"))

@@ -304,6 +304,7 @@ def declared_stream(stream: StreamRows, types: Mapping[str, str]) -> StreamRows:
         return stream
 
     def make(columns: Sequence[str]) -> Chunks:
+        """Yield the chunks of some columns, converted."""
         first = 0
         for chunk in stream.chunks(columns):
             yield cast_declared(chunk, types, first)

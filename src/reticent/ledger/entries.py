@@ -116,18 +116,18 @@ class Entries:
             with self._store.reading() as reading:
                 earlier, position = self._given(reading, dataset, people), self._position(reading, dataset, people)
                 is_recorded = _same(earlier, content, formerly) is not None
-            judgement = None if is_recorded else beside([each for each in earlier if each.status != "withdrawn"])
+            judgement = None if is_recorded else beside([prior for prior in earlier if prior.status != "withdrawn"])
             if judgement is not None and not judgement.allowed:
                 raise LedgerError(self._refused(judgement, dataset, earlier))
             with self._store.writing() as writing:
                 if self._position(writing, dataset, people) != position:
                     continue
-                same = _same(earlier, content, formerly)
-                if same is not None:
-                    certificate = certify(same)
-                    if same.content != content:
-                        writing.change("entries", self._find(writing, same)["id"], content=content)
-                    return replace(same, content=content, certificate=certificate)
+                existing = _same(earlier, content, formerly)
+                if existing is not None:
+                    certificate = certify(existing)
+                    if existing.content != content:
+                        writing.change("entries", self._find(writing, existing)["id"], content=content)
+                    return replace(existing, content=content, certificate=certificate)
                 if since is not None and since != position:
                     raise LedgerError(
                         f"Something else was published about the data set {dataset!r} while this was being made, so they were not judged together. Nothing was published. "
@@ -486,7 +486,10 @@ def _kept_details(state: SeriesState) -> str:
 
 
 def _same(entries: Sequence[Entry], content: str, formerly: Callable[[], Sequence[str]]) -> Entry | None:
-    """The entry of this content. The former hashes are computed only if there are other entries."""
+    """Return the entry, not withdrawn, that has this content; None if there is none.
+
+    The former hashes are computed only if there are other entries.
+    """
     valid = [entry for entry in entries if entry.status != "withdrawn"]
     former_hashes = () if not valid or any(entry.content == content for entry in valid) else formerly()
     return next((entry for entry in valid if entry.content in (content, *former_hashes)), None)

@@ -175,6 +175,7 @@ def _valid_telephone() -> Callable[[str], bool] | None:
         return None
 
     def valid(text: str) -> bool:
+        """True if the text is a valid telephone number of some region."""
         for region in _REGIONS:
             try:
                 if numbers.is_valid_number(numbers.parse(text, region)):

@@ -25,10 +25,11 @@ class Contender:
 
 
 def strongest(buckets: Buckets, uses: Uses, k: int, *, by_people: bool = False) -> list[Contender]:
-    """The ``k + 1`` best surviving uses of each kind, in bucket order; more can never be needed at once.
+    """Return the buckets with one of the ``k + 1`` smallest factors for some number of antecedents, with or without the
+    predicted atom; more can never be needed at once.
 
-    ``by_people`` breaks exact ties in favour of fewer people and then the lower bucket, as a witness requires; a curve
-    does not depend on the choice.
+    In bucket order. ``by_people`` breaks exact ties in favour of fewer people and then the lower bucket, as a witness
+    requires; a curve does not depend on the choice.
     """
     aside, holding = uses.aside.copy(), uses.holding.copy()
     for atoms in range(k + 1):

@@ -87,7 +87,9 @@ class AtomTable:
 
     @cached_property
     def _covered(self) -> list[int]:
-        """F(q) for q = 0..atoms."""
+        """Return F(q) for q = 0..atoms: how many people have one of the q most frequent values; all of them if there
+        are no more values.
+        """
         covered = [0]
         for rank in range(self.atoms):
             covered.append(covered[-1] + self.top[rank] if rank < len(self.top) else self.size)
@@ -95,7 +97,9 @@ class AtomTable:
 
     @cached_property
     def _left_over(self) -> list[int]:
-        """The common denominator of persons i, i+1, ...: integers stay integers until the very end."""
+        """Return for i = 0, 1, ... the product of (size - j) over persons j >= i: the common denominator of their
+        factors, so that integers stay integers until the very end.
+        """
         products = [1]
         for person in reversed(range(self._persons)):
             products.append(products[-1] * (self.size - person))

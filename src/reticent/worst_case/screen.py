@@ -206,7 +206,7 @@ def _expand(rows: Integers, factors: Floats, order: Integers, starts: Integers, 
 
 
 def _smallest(factors: Floats, count: int) -> Integers:
-    """Rows that are among the ``count`` smallest of some kind of use."""
+    """Return the rows that are among the ``count`` smallest in some column of ``factors``."""
     if len(factors) <= count:
         return np.arange(len(factors))
     flat = factors.reshape(len(factors), -1)
@@ -239,14 +239,16 @@ def use_factors(buckets: Buckets, rows: Integers, k: int) -> Iterator[tuple[int,
 
 
 def first_of_each_key(buckets: Buckets, chosen: Integers, atoms: int, limit: int) -> Integers:
-    """Indices into ``chosen`` (ascending) of the first ``limit`` buckets of every key, ascending."""
+    """Return the indices into ``chosen`` (ascending) of the first ``limit`` buckets of each key, that is, of equal size
+    and top counts; ascending.
+    """
     order, starts = sorted_by_key(buckets, chosen, atoms)
     sizes = np.diff(np.append(starts, len(order)))
     return np.sort(order[np.arange(len(order)) - np.repeat(starts, sizes) < limit])
 
 
 def _keys(buckets: Buckets, atoms: int) -> tuple[Integers, Integers]:
-    """All buckets sorted by key, and the start of each key.
+    """Return all buckets sorted so that equal keys (size and top counts) are adjacent, and where each key starts.
 
     For very many buckets the compiled tables cost less than sorting: there every bucket is its own key, and duplicates
     are reduced among the kept ones.

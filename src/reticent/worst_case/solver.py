@@ -288,7 +288,7 @@ def _alike(
 
 
 def _labels(population: Population, bucket: int, clauses: Iterable[Clause]) -> list[str | None]:
-    """The values mentioned about people of a bucket, and one label for all others."""
+    """Return the values mentioned about people of a bucket, and one label for all other values."""
     mentioned = {
         atom.value for clause in clauses for atom in clause.atoms if population.bucket_of[atom.person] == bucket
     }

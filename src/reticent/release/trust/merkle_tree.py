@@ -40,7 +40,7 @@ def root_of(leaves: Sequence[bytes]) -> bytes:
 
 
 def inclusion_proof(leaves: Sequence[bytes], index: int) -> list[bytes]:
-    """Return the hashes from leaf ``index`` to the root, bottom up."""
+    """Return the inclusion proof of leaf ``index``: the hashes of the siblings on its path to the root, bottom up."""
     if len(leaves) == 1:
         return []
     split = _split(len(leaves))

@@ -199,6 +199,7 @@ class TrustFile:
         issued = now or present()
 
         def role(holders_keys: Mapping[str, str], required: int) -> dict[str, Any]:
+            """Return the keys of a role, valid from now, and how many of them must sign."""
             key_entries = [
                 {"holder": holder, "key": key, "valid_from": issued, "valid_until": until, "revoked": None}
                 for holder, key in holders_keys.items()
