@@ -54,7 +54,9 @@ class Placed:
         return bool((self.group_of >= 0).all())
 
     def alike(self, numberings: Sequence[NDArray[Any]]) -> tuple[Placed, NDArray[np.int64]]:
-        """Return the assignment with points merged that agree in their group and in some numberings, and the index of each original point."""
+        """Return the assignment with points (distinct quasi-identifier combinations) merged if they agree in their
+        group and in some numberings, and the merged index of each point.
+        """
         keys = [self.group_of + 1, *numberings]
         merged_of_point, count = number(*pack(keys, [int(key.max()) + 1 for key in keys], len(self.sizes)))
         representatives = first_rows(merged_of_point, count)

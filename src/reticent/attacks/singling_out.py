@@ -57,9 +57,9 @@ class SinglingOut:
         if view.declared:
             declared_view = view.knowing(list(view.declared))
             descriptions += [self._by_labels(declared_view.known(list(view.declared))), self._by_labels(declared_view)]
-        best = max(descriptions, key=lambda predicate: (int(predicate.isolated.sum()), -len(predicate.names)))
+        best = max(descriptions, key=lambda candidate: (int(candidate.isolated.sum()), -len(candidate.names)))
         row_count, hits = int(best.fitting.sum()), int(best.isolated.sum())
-        column_list = listing([name.name for name in best.names]) if best.names else ""
+        column_list = listing([column.name for column in best.names]) if best.names else ""
         prefix = f"{hits:,} of {row_count:,} rows have {'a value' if len(best.names) == 1 else 'values'} of {column_list} that no other row has. "
         prefix = "" if best is descriptions[0] else prefix
         # (1 - 1/n)^(n - 1): exactly one of n matching rows passes a test that each passes with probability 1/n.
@@ -73,7 +73,7 @@ class SinglingOut:
             row_count,
             f"{prefix}{best.example(view.counted)}",
             details={
-                "columns": [name.name for name in best.names],
+                "columns": [column.name for column in best.names],
                 "descriptions": len(best.fitting),
                 "refined": float((refined_chance * best.fitting).sum() / row_count) if row_count else 0.0,
                 "refined_by_chance": (1 - 1 / row_count) ** (row_count - 1) if row_count else 1 / e,
@@ -83,7 +83,9 @@ class SinglingOut:
         )
 
     def _by_labels(self, view: AdversaryView) -> _Descriptions:
-        """Return predicates of all labels together, and the sensitive values next to them."""
+        """Return a description of rows for each distinct combination of published labels, together with the sensitive
+        values if rows show both.
+        """
         labels = places_of(view, view.names, None)
         codes, row_counts = list(labels.codes), labels.candidates
         names = [_Shown(column.name, [meaning.words() for meaning in column.meanings]) for column in view.columns]
@@ -141,7 +143,7 @@ class _Descriptions:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """The probability that a random person matches each predicate, assuming independent columns."""
+        """Return the probability that a random person matches each description, assuming independent columns."""
         weights = np.ones(len(self.fitting))
         for column_codes in self.codes:
             shares = np.bincount(column_codes, weights=self.fitting) / max(int(self.fitting.sum()), 1)

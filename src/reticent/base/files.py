@@ -128,6 +128,7 @@ class Scratch:
     """
 
     def __init__(self, parent: str | Path | None = None) -> None:
+        """Create the folder, locked while this object lives; what killed processes left in ``parent`` is removed first."""
         parent_folder = Path(parent if parent is not None else tempfile.gettempdir())
         _sweep(parent_folder, _SCRATCH)
         holder = _held(parent_folder, _SCRATCH)

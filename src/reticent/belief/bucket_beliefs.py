@@ -103,7 +103,10 @@ def _counted(cells: Sequence[Sequence[int]], people: Sequence[int], shown: Count
 
 
 def _fillings(cells: Sequence[int], people: int, shown: Counts) -> Ways:
-    """Return the ways in which people with the same quasi-identifiers can take values, by how many get each."""
+    """Return the ways in which ``people`` with the same quasi-identifiers can take values, by how many get each.
+
+    ``cells`` are the people of the population with each value, ``shown`` the released counts, which limit the amounts.
+    """
     fillings: Ways = {(): 1}
     for available, limit in zip(cells, shown, strict=True):
         extended: Ways = {}

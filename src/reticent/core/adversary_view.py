@@ -315,7 +315,9 @@ class AdversaryView:
 
     @property
     def labelled_groups(self) -> Groups:
-        """The groups with their labels; without labels if cells are not groups or not boxes."""
+        """Return the groups with their labels per column; without labels if a group has several label combinations, or
+        if regions are narrower than their labels.
+        """
         groups = self.true_groups
         if self.shapes or not self.is_row_by_row or not self.columns:
             return groups
@@ -336,7 +338,7 @@ class AdversaryView:
         return () if self.groups is None else tuple(column.name for column in self.groups.domain.columns)
 
     def column(self, name: str) -> AdversaryColumn:
-        """One column."""
+        """Return the published quasi column of this name."""
         for column in self.columns:
             if column.name == name:
                 return column

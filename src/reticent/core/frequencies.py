@@ -54,7 +54,7 @@ class FrequencySet:
 
     @cached_property
     def column_sizes(self) -> tuple[NDArray[np.int64], ...]:
-        """For every column the rows of each part."""
+        """Return, for every column, the number of rows with each label at the current level."""
         rows = self.sizes.astype(np.float64)
         return tuple(
             sum_by(codes, rows, hierarchy.levels[level].size)

@@ -127,7 +127,7 @@ class GroupLabels:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> LabelColumn:
-        """One column."""
+        """Return the column of this name."""
         for column in self.columns:
             if column.name == name:
                 return column

@@ -59,7 +59,7 @@ class LeafSets:
 
     @classmethod
     def of_level(cls, hierarchy: BoundHierarchy, level: int, of_block: NDArray[np.integer[Any]]) -> LeafSets:
-        """The parts of a level of a hierarchy."""
+        """Return the categories of a hierarchy level as sets of leaves; ``of_block`` is the category of each block."""
         partition = hierarchy.levels[level]
         return cls.of_pairs(
             hierarchy, np.arange(hierarchy.size), partition.parts.astype(np.int64), partition.size, of_block

@@ -246,7 +246,9 @@ def _measurable(hierarchy: BoundHierarchy) -> bool:
 def _category(
     hierarchy: BoundHierarchy, leaves: Codes, weight: float, *, plain: bool
 ) -> tuple[ColumnDistance, NDArray[Any]]:
-    """Equality distance or, with a hierarchy of more than one step, distance by lowest common level."""
+    """Return the distance of a column of categories, and every record's value in it: equality or, with a hierarchy of
+    more than one step, the lowest common level.
+    """
     name, steps = (hierarchy.column,), hierarchy.levels[:-1]
     if plain or len(steps) <= 1:
         return CategoryDistance(name, weight), leaves.astype(np.int64)

@@ -189,7 +189,9 @@ class OwnerTallies(Owners):
         return replace(self, tally=self.tally.select(mask))
 
     def split(self, known: Codes, kinds: int, sizes: NDArray[np.int64]) -> OwnerTallies:
-        """Conservative bounds: the owners of a part's rows were not counted, so they may all be one owner's."""
+        """Return conservative bounds after groups were split: the owners of a part's rows were not counted, so they may
+        all belong to one owner.
+        """
         filled = sizes > 0
         one_each = np.ones(int(filled.sum()), dtype=np.int64)
         return replace(self, tally=Histograms(starts_of(filled), sizes[filled].astype(np.int32), one_each))

@@ -359,7 +359,9 @@ class RegionColumn:
         return chosen.gather(self.of_group).gather(groups)
 
     def codes(self, series: pl.Series) -> tuple[Ids, pl.Series]:
-        """The leaf of every value, -1 if it is none, and the values in comparable form."""
+        """Return the index of every value among the known values (leaves) of the column, -1 if it is none, and the
+        values converted to their type.
+        """
         read = plain(series, self.hierarchy)
         if read.dtype != self.leaves.dtype and self.leaves.dtype == pl.String:
             read = read.cast(pl.String)

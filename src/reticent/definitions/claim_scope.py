@@ -105,7 +105,9 @@ class ClaimScope:
         return self.whole if columns is None else bool(self.quasi) and set(columns) == set(self.quasi)
 
     def known(self, columns: Columns | None = None) -> str:
-        """KNOW: what an attacker knows, and about whom; ``columns`` are those that the definition names itself."""
+        """Return in words what an attacker knows, and about whom; ``columns`` are those that the definition names
+        itself.
+        """
         whom = self._of
         if self.covers_all(columns):
             return self._everything(whom)
@@ -116,7 +118,7 @@ class ClaimScope:
         return f"{sets}{comma} {whom} (the same columns of everybody, or of one)"
 
     def known_any(self, most: int) -> str:
-        """KNOW for an attacker who knows at most ``most`` of the columns, or of those of one set, whichever these are."""
+        """Return in words that an attacker knows any ``most`` of the columns, or of those of one set."""
         if not self.whole:
             return (
                 self.known() if all(len(columns) <= most for columns in self.sets or ()) else self._some_of_sets(most)

@@ -143,7 +143,9 @@ class TCloseness(SensitiveDefinition):
         return groups.found(("work", self.distance), lambda: self._measured(groups))
 
     def _measured(self, groups: Groups) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return every group's distance as a fraction of integers, work over scale, by the chosen ground distance."""
+        """Return every group's earth mover's distance from the whole table as two integers, the work and the scale to
+        divide it by, for the chosen ground distance.
+        """
         column, histograms = groups.domain.columns[0], groups.histograms
         if self.distance == "equal":
             return equal_work(histograms, groups.sizes, groups.reference), scales(groups, 1)

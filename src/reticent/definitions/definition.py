@@ -268,17 +268,23 @@ class GroupDefinition(Definition):
         """Mask of the failing groups, exactly; for a definition that is not local, the groups to suppress next."""
 
     def absorbing_on(self, counted: CountedRows) -> bool:
-        """True if it is absorbing on such rows. With several rows per person, a new owner of most rows can break a group of k people."""
+        """True if more such rows never make a passing group fail.
+
+        With several rows per person they can: a new owner of most rows breaks a group of k people.
+        """
         return self.absorbing and not (self.counts_people and counted.owners)
 
     def relaxation(self) -> GroupDefinition | None:
-        """An absorbing definition (with any sensitive columns) that is implied by this one, if one is known."""
+        """Return a weaker definition such that more rows never make a passing group fail (absorbing); itself if it is
+        so, None if none is known.
+        """
         return self if self.absorbing else None
 
     def doomed(self, groups: Groups) -> NDArray[np.float64]:
-        """Lower bound, by group, on the rows that fail however the group is split further; guides a search.
+        """Return, by group, a lower bound on the rows that fail however the group is split further; guides a search.
 
-        All rows of a group that fails an absorbing relaxation are doomed: none of its subsets can pass.
+        If a group fails the weaker condition of :meth:`relaxation`, which no subset of a failing group satisfies, all
+        its rows do.
         """
         relaxed = self.relaxation()
         if relaxed is None:
@@ -569,7 +575,9 @@ class SensitiveDefinition(GroupDefinition):
         """The assessment of a single column's (refined) groups."""
 
     def absorbing_on(self, counted: CountedRows) -> bool:
-        """False with several sensitive columns that may be known: a row with new values in the others forms a refined
+        """True if more such rows never make a passing group fail.
+
+        False with several sensitive columns that may be known: a row with new values in the others forms a refined
         group of its own, which fails.
         """
         return super().absorbing_on(counted) and (self.alone or len(counted.domain.columns) == 1)

@@ -40,7 +40,9 @@ class Exchanges(ABC):
         return slice(block << level, min((block + 1) << level, len(self.before)))
 
     def partition(self, level: int, block: int) -> Groups:
-        """All groups after the decisions so far, with the exchanges of a block made."""
+        """Return all groups after the decisions so far and with the exchanges of a block made; each replaces a group by
+        the two parts of its split.
+        """
         made_with_block = self.made.copy()
         made_with_block[self.places(level, block)] = True
         return joined(

@@ -118,7 +118,7 @@ def _sums(groups: Groups, count: int, k: int) -> Floats:
 
 
 def _one_of_each(parents: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Batches of refined groups with at most one of each parent."""
+    """Yield index batches that together cover all refined groups, each with at most one refined group per parent group."""
     rank = ranks_among_equal(parents)
     for number in range(int(rank.max()) + 1):
         yield np.flatnonzero(rank == number)

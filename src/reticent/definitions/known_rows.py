@@ -77,7 +77,9 @@ def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PART
 
 
 def _judged_cells(definition: Definition, groups: Groups) -> Iterator[tuple[Sequence[Definition], Groups]]:
-    """Pairs of definitions and the groups that they are judged on: the cells of every set for ``AnyColumns``, otherwise the groups."""
+    """Yield pairs of definitions and the groups on which they are judged: for ``AnyColumns`` the cells of every column
+    set, otherwise the groups.
+    """
     any_columns = [part for part in definition.parts() if isinstance(part, AnyColumns)]
     yield [part for part in definition.parts() if part not in any_columns], groups
     for part in any_columns:
@@ -180,7 +182,9 @@ class _Profiles:
         return self._groups(ids, int(ids.max(initial=-1)) + 1, profiles["owner"].to_numpy()), closed
 
     def _parts(self, most: int) -> Iterator[Groups]:
-        """For 1, 2, 3, ... known rows: the owners of every sub-profile of that size, until there are none or too many."""
+        """Yield for 1, 2, 3, ... known rows the groups of owners who have such rows in the same cells, for every choice
+        of cells; until there are none or too many.
+        """
         # Each sub-profile is ascending in its groups; "last" is the last of them and "again" its multiplicity.
         known = self._cells.select("owner", "rows", key=pl.col("cell").cast(pl.Int64), last="cell", again=pl.lit(1))
         rows = 1

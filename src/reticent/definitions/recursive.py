@@ -68,8 +68,9 @@ class RecursiveLDiversity(SensitiveDefinition):
 
     @property
     def convex(self) -> bool:
-        """True without don't-care values: the largest share and the sum of the l - 1 largest are convex, hence ``r1 - c (1
-        - sum)``. Not known with them.
+        """True if every weighted mixture of passing distributions passes; proven without don't-care values only.
+
+        The largest share r1 and the sum of the l - 1 largest are convex, hence so is ``r1 - c (1 - sum)``.
         """
         return not self._dont_care
 

@@ -38,7 +38,9 @@ class Spread:
 
     @cached_property
     def effective(self) -> NDArray[np.float64]:
-        """``exp(H)`` of every group, infinite if it has don't-care values only."""
+        """Return the effective number of values of every group, e to the entropy; infinite if it has don't-care values
+        only.
+        """
         total = np.maximum(self.total, 1)
         fixed = np.exp(np.log(total) - self.weighted_logs / total)
         effective = np.where(self.uniform, self.values, fixed).astype(np.float64) + self.capped
@@ -47,7 +49,9 @@ class Spread:
 
 
 def spread_of(groups: Groups, dont_care: NDArray[np.bool_] | None) -> Spread:
-    """The spread of every group; ``dont_care`` marks the values whose counts may be lowered."""
+    """Return the components of every group's entropy; ``dont_care`` marks the values whose counts may be lowered to
+    maximize it.
+    """
     # Without don't-care values the result depends on the groups only and is cached there.
     return (
         _spread_sparing(groups, dont_care) if dont_care is not None else groups.found("spread", lambda: _spread(groups))
@@ -61,19 +65,21 @@ def _spread(groups: Groups) -> Spread:
 
 
 def _spread_sparing(groups: Groups, dont_care: NDArray[np.bool_]) -> Spread:
-    """Return the figures of entropy over the values that count; of the don't-care values only their capped part is added."""
+    """Return the components of every group's entropy: over the values that count, and the number of don't-care values
+    that are lowered to the common cap.
+    """
     histograms, zeros = groups.histograms, np.zeros(len(groups), dtype=np.int64)
     logs = _weighted_logs(histograms.counts)
-    spared = dont_care[histograms.values]
-    counts = np.where(spared, 0, histograms.counts)
+    is_dont_care = dont_care[histograms.values]
+    counts = np.where(is_dont_care, 0, histograms.counts)
     fixed = Spread(
         histograms.add_cells(counts),
-        histograms.sum_cells(np.where(spared, 0.0, logs)),
-        histograms.add_cells((~spared).astype(np.int64)),
+        histograms.sum_cells(np.where(is_dont_care, 0.0, logs)),
+        histograms.add_cells((~is_dont_care).astype(np.int64)),
         histograms.reduce_max(counts),
         zeros,
     )
-    return _with_capped(fixed, _only(histograms, spared))
+    return _with_capped(fixed, _only(histograms, is_dont_care))
 
 
 def _weighted_logs(counts: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -174,7 +174,7 @@ class LocalEngine:
         return positions(frequencies.codes, codes, sizes)
 
     def codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
-        """Every quasi column as part codes."""
+        """Return for every quasi column the code of each row's label at the column's level."""
         leaves = _looked_up(table, table.hierarchies)
         return [
             _parts(*column_level_and_leaves)
@@ -182,7 +182,7 @@ class LocalEngine:
         ]
 
     def _people_codes(self, table: Table, levels: NodeLevels) -> list[Codes]:
-        """Every quasi column of the population as part codes."""
+        """Return for every quasi column the code of the label of each person of the population at the column's level."""
         people = cast(pl.DataFrame, table.population)
         encoded = looked_up(people, {hierarchy.column: hierarchy.leaves for hierarchy in table.hierarchies})
         codes = []

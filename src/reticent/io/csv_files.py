@@ -465,7 +465,11 @@ class _Survey:
 
 
 def _survey(path: Path, declared: str | None) -> _Survey:
-    """A byte order mark decides the encoding; otherwise UTF-8 if valid, then Windows-1252, then Latin-1."""
+    """Return the encoding of a file, whether its quotation marks are odd, its size, and its last bytes, after reading
+    all of it.
+
+    A byte order mark decides the encoding; otherwise UTF-8 if valid, then Windows-1252, then Latin-1.
+    """
     try:
         with _open(path) as stream:
             head = stream.read(4096)

@@ -362,7 +362,9 @@ class Entries:
     def _news(
         self, reading: ReadTransaction, owner: int, people: Sequence[PersonFingerprints]
     ) -> list[PersonFingerprints]:
-        """The sets of marks of which more than a tenth is new: a slowly changing table is not recorded each time."""
+        """Return the fingerprints of people of which more than a tenth of the hashes is new: a slowly changing table is
+        not recorded each time.
+        """
         known_marks = {
             (fingerprints.kind, mark) for fingerprints in self._people(reading, owner) for mark in fingerprints.hashes
         }

@@ -61,11 +61,11 @@ def marks_of_people(table: Table, key: bytes) -> tuple[PersonFingerprints, ...]:
 def marks_of_columns(
     identifying: Sequence[pl.Series], value_columns: Sequence[pl.Series], key: bytes
 ) -> tuple[PersonFingerprints, ...]:
-    """The marks of the people in some columns, which ``Ledger.record(people=)``, ``know`` and ``about`` compare with those
-    of every data set.
+    """Return the marks (keyed hashes) by which the people in some columns are recognized in other tables;
+    ``Ledger.record(people=)``, ``know`` and ``about`` compare them.
 
-    ``identifying`` are keys and identifiers, ``value_columns`` the columns of values, row-aligned. Two tables are about the
-    same people if any identifying column, the row numbers combined with some common columns, or the rows over such
+    ``identifying`` are keys and identifiers, ``value_columns`` the columns of values, row-aligned. Two tables are about
+    the same people if any identifying column, the row numbers combined with some common columns, or the rows over such
     columns agree: further columns, other identifiers and other names of the data set do not hide them.
     """
     marks = [people_marks(values, key) for values in identifying]
@@ -238,7 +238,9 @@ def _marks(kind: str, level: int, levels: NDArray[np.int64], hashes: _Hashes) ->
 
 
 def _sampled(spread: _Hashes, limit: int = MARKS_KEPT) -> tuple[int, NDArray[np.int64]]:
-    """The lowest level at which few enough values are kept, and the level of each value."""
+    """Return the lowest level at which at most ``limit`` values are kept, and the level of each value; each level keeps
+    about half of the values of the one below.
+    """
     level, levels = 0, _levels(spread)
     while np.count_nonzero(levels >= level) > limit:
         level += 1

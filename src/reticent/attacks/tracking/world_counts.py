@@ -237,7 +237,7 @@ class _Transfer:
         self._advance(None, lambda live, _: [(live, room, 0)])
 
     def _close(self) -> None:
-        """Drop the tracks that no later group or change needs from the states."""
+        """Remove from the states the values of the tracks that no later group or change needs; equal states are merged."""
         kept_indices = [index for index, track in enumerate(self._live) if self._needed(track)]
         self._live = [self._live[index] for index in kept_indices]
         self._advance(None, lambda live, _: [(tuple(live[index] for index in kept_indices), (), 0)])

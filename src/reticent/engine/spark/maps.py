@@ -38,7 +38,9 @@ def known_of(rows: SparkRows) -> SparkProfile:
 
 
 def coded(rows: SparkRows, frame: DataFrame, table: Table, levels: NodeLevels) -> DataFrame:
-    """A frame of rows with the part of every quasi column at some levels, as ``k0``, ``k1`` and so on."""
+    """Return a frame of rows with the code of each quasi column's label at some levels added, as ``k0``, ``k1`` and so
+    on.
+    """
     for index, (hierarchy, level) in enumerate(zip(table.hierarchies, levels, strict=True)):
         raw, codes = parts_of(rows, hierarchy, level)
         column = f"c{list(rows.held).index(hierarchy.column)}"
@@ -47,7 +49,9 @@ def coded(rows: SparkRows, frame: DataFrame, table: Table, levels: NodeLevels) -
 
 
 def coarser(rows: SparkRows, table: Table, levels: NodeLevels) -> DataFrame:
-    """The rows with each value replaced by one representative of its part: as many distinct points as the table has at some levels."""
+    """Return the rows with each value replaced by one value that has the same label at the column's level: as many
+    distinct combinations as the table has at these levels.
+    """
     frame, names = rows.source, list(rows.held)
     for hierarchy, level in zip(table.hierarchies, levels, strict=True):
         if level == 0:
@@ -62,7 +66,9 @@ def coarser(rows: SparkRows, table: Table, levels: NodeLevels) -> DataFrame:
 
 
 def at_all_levels(rows: SparkRows, table: Table) -> tuple[DataFrame, list[list[Column]]]:
-    """The rows, and for every quasi column its values at level 0 and its parts at all levels above, as expressions."""
+    """Return the rows, and for every quasi column a list of expressions: its value, and the code of its label at each
+    level above 0.
+    """
     frame, expressions = rows.source, []
     for index, hierarchy in enumerate(table.hierarchies):
         column = f"c{list(rows.held).index(hierarchy.column)}"

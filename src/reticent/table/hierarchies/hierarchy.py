@@ -186,7 +186,7 @@ class Hierarchy(ABC):
 
     @staticmethod
     def listed(rows: Sequence[Sequence[str]]) -> Hierarchy:
-        """The same, given as rows: each a leaf followed by its label at every level."""
+        """Return the hierarchy that lists every value: each row is a leaf followed by its label at every level."""
         from reticent.table.hierarchies.recipes import Listed
 
         return Listed(tuple(tuple(str(cell) for cell in row) for row in rows))

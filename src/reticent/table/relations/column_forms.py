@@ -31,7 +31,7 @@ class ColumnForm:
 
     @classmethod
     def of(cls, values: pl.Series) -> ColumnForm:
-        """The whole column."""
+        """Return the form of a column in which relations are searched; categories are text, and NaN is missing."""
         if values.dtype in (pl.Categorical, pl.Enum):
             values = values.cast(pl.String)
         if values.dtype.is_float():

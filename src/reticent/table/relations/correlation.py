@@ -13,9 +13,11 @@ _TYPICAL = 0.6
 
 
 def by_blocks(measure: Callable[[Numbers, Numbers], Numbers], left: Numbers, right: Numbers) -> Numbers:
-    """Measure typical blocks of eight columns: the value that three fifths of the blocks stay below.
+    """Return a robust value of ``measure``: columns are split into blocks of eight, and the 60 % quantile over the
+    blocks is taken.
 
-    One wrong value in forty spoils a fifth of the blocks, and not the answer. The measure gets all blocks at once, as a leading axis; blocks of unequal width are filled up with unknown values.
+    One wrong value in forty spoils a fifth of the blocks, and not the result. The measure gets all blocks at once, as a
+    leading axis; blocks of unequal width are filled up with unknown values.
     """
     count = max(left.shape[1] // _BLOCK, 1)
     return np.quantile(measure(_blocks(left, count), _blocks(right, count)), _TYPICAL, axis=0)

@@ -167,7 +167,9 @@ class _PairSearch:
         return np.array(listed, dtype=np.int64).reshape(-1, 2)
 
     def _equal(self, features: Numbers, number: int) -> list[int]:
-        """The indices of features that may equal a target: tested in a few rows, then in all sampled ones."""
+        """Return the indices of the features (a formula of a pair of columns, row by row) that may equal a target:
+        tested in a few rows, then in all sampled ones.
+        """
         target = self.small[number]
         if target.numbers is None or target.is_mark:
             return []
@@ -179,7 +181,9 @@ class _PairSearch:
     def _without_exceptions(
         self, formula: PairFormula, pairs: NDArray[np.int64], candidates: Sequence[int], target: ColumnForm
     ) -> list[int]:
-        """The indices of features that no row of the table contradicts, for any rounding of the target."""
+        """Return the candidates (pairs of columns) for which the formula equals the target in every row of the table,
+        for some rounding.
+        """
         uncontradicted: list[int] = []
         for start in range(0, len(candidates), _BLOCK):
             block = np.array(candidates[start : start + _BLOCK])
@@ -190,7 +194,9 @@ class _PairSearch:
         return uncontradicted
 
     def _bands(self, features: Numbers, ordered: OrderedNumbers, number: int) -> list[int]:
-        """The indices of features that may determine the bands of a target: tested in a few ``ordered`` rows, then in all sampled ones."""
+        """Return the indices of the features (a formula of a pair of columns, row by row) whose intervals may determine
+        a target: tested in a few ``ordered`` rows, then in all sampled ones.
+        """
         target = self.small[number]
         if target.distinct < 2 or self.targets[number].distinct > MOST_BANDS:
             return []
@@ -199,7 +205,9 @@ class _PairSearch:
         return candidates
 
     def _rare_bands(self, formula: PairFormula, pairs: NDArray[np.int64], number: int) -> list[int]:
-        """The indices of features that may determine the bands of a target with rare values, in additional rows."""
+        """Return the indices of the pairs for which intervals of the formula may determine a target with rare values,
+        tested in its additional rows.
+        """
         codes, numbers = self.rare[number]
         ordered = OrderedNumbers(_features(formula, numbers, pairs))
         candidates: list[int] = np.flatnonzero(ordered.may_band(codes, self.exact)).tolist()

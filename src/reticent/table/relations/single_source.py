@@ -45,7 +45,9 @@ def single_source_relations(
 
 
 def _orders(sources: Sequence[ColumnForm], rows: Codes) -> OrderedNumbers:
-    """Some rows of the sources in the order of their values."""
+    """Return the ranks of the sources in some rows, ready to be searched for intervals; NaN for sources without an
+    order.
+    """
     return OrderedNumbers(
         np.array([source.ranks[rows] if source.is_ordered else np.full(len(rows), np.nan) for source in sources])
     )
