@@ -51,6 +51,7 @@ class Inference:
     name = "inference"
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         object.__setattr__(self, "people", listed_people(self.people, [*(self.columns or ()), self.truth]))
         if self.control is not None:
             columns_needed = [*(self.columns or ()), self.truth]

@@ -55,6 +55,7 @@ class Linkage:
         return "linkage" if not self.declared else f"linkage with declared {listing(tuple(self.declared))}"
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         frame = listed_people(self.people, [*(self.columns or ()), self.who, self.truth])
         object.__setattr__(self, "people", frame)
         if self.about is not None and not 0 <= self.about < frame.height:

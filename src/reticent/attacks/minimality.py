@@ -59,6 +59,9 @@ class Minimality:
     name = "minimality"
 
     def __post_init__(self) -> None:
+        """Refuse a table whose possible worlds cannot be listed: without a sensitive column, with several rows per
+        person, or streamed.
+        """
         if not isinstance(self.table, Table) or not self.table.sensitive or self.table.several_rows:
             raise PolicyError("Minimality needs a table with a sensitive column, in which a row is a person.")
         if self.table.streamed:

@@ -41,6 +41,7 @@ class Sighting:
     name = "sighting"
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         if self.people is not None:
             object.__setattr__(self, "people", listed_people(self.people, [self.who]))
         if self.prior is not None:

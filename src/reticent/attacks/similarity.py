@@ -77,6 +77,7 @@ class Similarity:
     name = "similarity"
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         object.__setattr__(self, "threshold", exact(self.threshold, "Similarity: threshold", above=0, high=1))
         if self.width is not None and self.categories is not None:
             raise PolicyError("Similarity: pass width (for numbers) or categories, not both.")

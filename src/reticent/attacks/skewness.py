@@ -35,6 +35,7 @@ class Skewness:
     name = "skewness"
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         if self.gain is not None and self.times is not None:
             raise PolicyError("Skewness: pass gain or times, not both.")
         if self.times is not None:

@@ -70,12 +70,14 @@ class LossBound:
     rho_delta: Fraction | None = None
 
     def __post_init__(self) -> None:
+        """Store the bounds exactly; without ``rho``, derive it from ``epsilon``, with ``delta`` as its ``rho_delta``."""
         for name, low in (("epsilon", 0), ("delta", 0)):
             object.__setattr__(self, name, exact(getattr(self, name), name, low=low))
         rho = self.epsilon**2 / 2 if self.rho is None else exact(self.rho, "rho", low=0)
-        beside = (self.delta if self.rho is None else 0) if self.rho_delta is None else self.rho_delta
+        derived_delta = self.delta if self.rho is None else 0
+        rho_delta = derived_delta if self.rho_delta is None else self.rho_delta
         object.__setattr__(self, "rho", rho)
-        object.__setattr__(self, "rho_delta", exact(beside, "rho_delta", low=0))
+        object.__setattr__(self, "rho_delta", exact(rho_delta, "rho_delta", low=0))
 
     @property
     def concentrated(self) -> tuple[Fraction, Fraction]:

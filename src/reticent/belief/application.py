@@ -106,6 +106,7 @@ class Application:
     near: bool = False
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         object.__setattr__(self, "knows", frozenset(self.knows))
         for kind, values, options in (
             ("concern", [self.protect], CONCERNS),

@@ -68,6 +68,7 @@ class Tests:
     rho: tuple[Number, Number] | None = None
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         for name in ("delta", "epsilon"):
             threshold = getattr(self, name)
             if threshold is not None:

@@ -65,6 +65,7 @@ class RandomSetting:
     chances: Mapping[str, Sequence[Number]]
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         if len(set(self.possible)) != len(self.possible) or not self.possible:
             raise PolicyError("A mechanism needs different databases to run on.")
         exact_chances = {
@@ -115,6 +116,9 @@ class SemanticSetting:
     values: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        """Check that people and released values agree group by group, and that the databases are few enough to be
+        listed.
+        """
         if len(self.groups) != len(self.released):
             raise PolicyError("A setting needs one released histogram for each group of people.")
         for members, histogram in zip(self.groups, self.released, strict=True):
@@ -196,6 +200,7 @@ class SemanticDefinition:
     before: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
+        """Refuse an unknown measure, and a definition without an adversary."""
         if self.measure not in get_args(Measure):
             raise PolicyError(f"There is no measure {self.measure!r}.{did_you_mean(self.measure, get_args(Measure))}")
         if not self.pairs:

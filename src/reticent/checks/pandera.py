@@ -29,6 +29,7 @@ def pandera_check(
         ) from None
 
     def holds(frame_or_pair: Any) -> bool:
+        """Return whether the frame that pandera passes satisfies the definition."""
         # The polars backend passes a tuple of a lazy frame and a column name, which is None for a check of the whole
         # frame.
         lazy = getattr(frame_or_pair, "lazyframe", None)

@@ -102,6 +102,7 @@ class Groups:
     owners: tuple[Owners, ...] = ()
 
     def __post_init__(self) -> None:
+        """Check that there is one histogram per group."""
         if len(self.sizes) != len(self.histograms.offsets) - 1:
             raise DataError(
                 f"{len(self.sizes)} group sizes do not match {len(self.histograms.offsets) - 1} histograms."

@@ -77,6 +77,7 @@ class AnyColumns(GroupDefinition):
     local = False
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         whole(self.known, "AnyColumns: known", low=1)
         object.__setattr__(self, "inner", definition_within(self.inner, "AnyColumns: inner"))
         object.__setattr__(self, "relations", _relations(self.relations))

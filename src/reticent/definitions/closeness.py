@@ -74,6 +74,7 @@ class TCloseness(SensitiveDefinition):
     needs_reference = True
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         object.__setattr__(self, "t", exact(self.t, "TCloseness: t", low=0, high=1))
         distances = get_args(Distance)
         if self.distance not in distances:

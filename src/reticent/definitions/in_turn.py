@@ -60,6 +60,7 @@ class InTurn(GroupDefinition):
     own_family = True
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         columns = (self.columns,) if isinstance(self.columns, str) else self.columns
         object.__setattr__(self, "columns", named_columns(columns, "InTurn: columns"))
         object.__setattr__(self, "inner", definition_within(self.inner, "InTurn: inner"))

@@ -124,6 +124,9 @@ class _Profiles:
     """The profiles of the owners of some groups: one row per owner and group, with the number of rows there."""
 
     def __init__(self, groups: Groups, unit_index: int, owners: OwnerRows) -> None:
+        """Read, per owner, the values of the sensitive columns that are constant in the owner's rows, and the number of
+        rows in each group (cell).
+        """
         constant = {}
         for column in groups.domain.columns:
             of_column = groups.marginal(column.name).owners[unit_index]

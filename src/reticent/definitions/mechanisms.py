@@ -88,6 +88,7 @@ class BoundedBelief(PlanDefinition):
     kept_by: ClassVar[str] = "method=AlphaBeta(...) or Frapp(...), or call rt.randomize.plan(...)"
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         gamma = exact(self.gamma, "BoundedBelief: gamma", above=0, below=1)
         d = exact(self.d, "BoundedBelief: d")
         one_of(self.adversary, "BoundedBelief: adversary", ADVERSARIES)

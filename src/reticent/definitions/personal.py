@@ -79,6 +79,7 @@ class PersonalPrivacy(SensitiveDefinition):
     shown_by_files = False
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         object.__setattr__(self, "h", exact(self.h, "PersonalPrivacy: h", low=0, high=1))
         for name in ("guards", "thresholds"):
             column = getattr(self, name)

@@ -140,6 +140,7 @@ class DeltaPresence(PopulationDefinition):
     counts_people = True
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         low, high = (exact(getattr(self, name), f"DeltaPresence: {name}", low=0, high=1) for name in ("low", "high"))
         if low > high:
             raise PolicyError(f"DeltaPresence: low must be at most high = {self.high}, but it is {self.low}.")

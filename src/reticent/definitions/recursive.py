@@ -195,6 +195,7 @@ class NegativePositiveDiversity(SensitiveDefinition):
     column: str | None = None
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         object.__setattr__(self, "c1", positive(self.c1, "NegativePositiveDiversity: c1"))
         percent = positive(self.c2, "NegativePositiveDiversity: c2")
         if percent >= 100:

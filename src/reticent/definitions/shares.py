@@ -152,6 +152,7 @@ class ConfidenceBounding(SetShares):
     alone: bool = False
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         object.__setattr__(self, "h", exact(self.h, "ConfidenceBounding: h", low=0, high=1))
         object.__setattr__(self, "values", value_set(self.values, "ConfidenceBounding: values"))
         if not self.values:
@@ -225,6 +226,7 @@ class CategoryDiversity(SetShares):
     alone: bool = False
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         object.__setattr__(self, "c", share(self.c, "CategoryDiversity: c"))
         categories = self.categories
         if isinstance(categories, str) or not isinstance(categories, Iterable):
@@ -342,6 +344,7 @@ class LAlphaDiversity(Conjunction):
     column: str | None = None
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         whole(self.l, "LAlphaDiversity: l", low=1)
         object.__setattr__(self, "alpha", exact(self.alpha, "LAlphaDiversity: alpha", low=0))
         object.__setattr__(self, "weights", weight_list(self.weights, "LAlphaDiversity: weights"))

@@ -51,6 +51,7 @@ class XYPrivacy(Conjunction):
     x: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        """Check the parameters, and store them in their exact or normalized form."""
         whole(self.k, "XYPrivacy: k", low=1)
         object.__setattr__(self, "h", share(self.h, "XYPrivacy: h"))
         for name in ("y", "x"):

@@ -496,6 +496,7 @@ class _Bytes:
     """Tracks the encoding and the end of a file's bytes. Raises immediately for a stray NUL byte."""
 
     def __init__(self, path: Path, encoding: str, wide: bool) -> None:
+        """Start a survey of the bytes of a file; ``wide`` is True for encodings with two bytes per character."""
         self.path, self.wide = path, wide
         self.decoder = codecs.getincrementaldecoder(encoding)()
         # In all but two-byte and shifting encodings, ASCII bytes are ASCII characters unless inside a multi-byte

@@ -81,6 +81,7 @@ class Source:
     spark: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        """Choose the engine of the frame's package, and refuse options that do not apply to this kind of source."""
         owner = FRAMES.get(type(self.location).__module__.partition(".")[0])
         if self.engine is None and (owner is not None or self.spark is not None):
             object.__setattr__(self, "engine", owner or "spark")

@@ -79,6 +79,7 @@ class Rollup:
     """
 
     def __init__(self, source: Table | FrequencySet) -> None:
+        """Count the rows of a table, or start from counts."""
         if isinstance(source, Table):
             source = count_table(source)
         self.lattice = LevelLattice(tuple(hierarchy.height for hierarchy in source.hierarchies))

@@ -135,6 +135,7 @@ class Audits:
     """The audited answers of every data set. Decisions are append-only; an answer is filled in once."""
 
     def __init__(self, store: Store, entries: Entries) -> None:
+        """Open the audit trail of a store; its indexes are built on first use."""
         self._store, self._entries = store, entries
         self._places: dict[int, dict[tuple[str, str, str], int]] = {}
         self._led: dict[int | None, list[int]] = {}

@@ -76,6 +76,7 @@ class Entries:
     """The entries of every data set."""
 
     def __init__(self, store: Store) -> None:
+        """Open the entries of a store, with caches of what was parsed."""
         self._store, self.budgets, self.accounts = store, Budgets(store), Accounts(store)
         self._compared: tuple[Any, list[int]] | None = None
         # Entries parsed from rows, each valid as long as the row is the one that the store remembers.

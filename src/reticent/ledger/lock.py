@@ -21,6 +21,7 @@ class DatasetLock:
     """The turns of one data set. Mutable: it is a file handle; use it from one thread at a time."""
 
     def __init__(self, ledger: Path, dataset: str, timeout: float = 30.0) -> None:
+        """Open the lock file of a data set, next to the ledger; ``timeout`` is how many seconds to wait for the turn."""
         name = hashlib.sha256(key_of(dataset).encode()).hexdigest()[:16]
         self.path = ledger.with_name(f"{ledger.name}-turn-{name}")
         self.timeout = timeout

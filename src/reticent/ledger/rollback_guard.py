@@ -74,6 +74,7 @@ class RollbackGuard:
     """
 
     def __init__(self, path: Path, *, mapped: bool) -> None:
+        """Prepare the file that holds the newest position; it is opened on first use."""
         self.path, self._mapped = path, mapped
         self._name = str(path)
         self._slots: _Slots | None = None
@@ -128,6 +129,7 @@ class _Slots:
     """The slots of an open file, which is closed when no longer referenced."""
 
     def __init__(self, handle: int) -> None:
+        """Take over an open file, and remember which file it is."""
         self.handle = handle
         self.close = finalize(self, os.close, handle)
         status = os.fstat(handle)
@@ -148,6 +150,7 @@ class _MappedSlots(_Slots):
     """The same in a memory map. A file that was truncated is reopened, since its mapping is invalid."""
 
     def __init__(self, handle: int) -> None:
+        """Map an open file into memory, extended to its full length."""
         super().__init__(handle)
         _lock(handle)
         try:

@@ -64,6 +64,7 @@ class Chain:
     """
 
     def __init__(self, secret: Secret) -> None:
+        """Start an empty chain whose links are authenticated with this key."""
         # HMAC with both key blocks hashed beforehand takes less than half of the time.
         self._inner, self._outer = (hashlib.sha256(pad) for pad in secret.pads)
         self.position = Position()
@@ -268,6 +269,9 @@ class Store:
     """An open ledger file. Mutable: it is a file handle; use it from one thread at a time."""
 
     def __init__(self, place: LedgerLocation, timeout: float = 30.0, *, accept: bool = False) -> None:
+        """Open the ledger's database, created or upgraded if needed, and check it against its chain and its newest
+        positions; ``accept`` a ledger that is behind.
+        """
         self.place, self.timeout = place, timeout
         self._names: Names = {}
         self._newest = [RollbackGuard(path, mapped=number == 0) for number, path in enumerate(place.newest)]

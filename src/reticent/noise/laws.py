@@ -214,6 +214,7 @@ class BinomialLaw(FiniteLaw):
     coins: int
 
     def __post_init__(self) -> None:
+        """Refuse an odd number of coins."""
         if whole(self.coins, "coins", low=2) % 2:
             raise PolicyError(
                 f"coins must be an even number, so that half of them is a whole number, but it is {self.coins}.",

@@ -103,6 +103,7 @@ class PartySettings:
         return self.me >= self.task.parties
 
     def __post_init__(self) -> None:
+        """Check that every party has a certificate of its own, and that the private key is that of this party."""
         all_parties = self.task.parties + self.task.clients
         if len(set(self.keys)) != all_parties or len(self.keys) != all_parties:
             raise PolicyError(

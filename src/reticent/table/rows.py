@@ -271,6 +271,9 @@ class RepeatedRows(_CountedRows):
     engine: ClassVar[str] = "local"
 
     def __init__(self, distinct: FrameRows, times: NDArray[np.int64], judged: Sequence[str] = ()) -> None:
+        """Store distinct rows with the multiplicity of each (``times``); ``judged`` are the columns whose distinct rows
+        are cached.
+        """
         object.__setattr__(self, "distinct", distinct)
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "schema", distinct.schema)

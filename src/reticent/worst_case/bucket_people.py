@@ -32,6 +32,7 @@ class Population:
     unplaced: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Refuse empty buckets, and buckets to which more people are assigned than they have."""
         if not isinstance(self.histograms, GroupHistograms):
             for bucket, histogram in enumerate(self.histograms):
                 if not histogram or any(count < 1 for count in histogram.values()):

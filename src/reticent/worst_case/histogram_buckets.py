@@ -45,6 +45,7 @@ class Buckets:
     counts: Integers
 
     def __post_init__(self) -> None:
+        """Refuse an empty bucket, and one with too many people for exact arithmetic."""
         if len(self.offsets) < 2:
             raise DataError("There is no bucket to measure. Pass at least one histogram, such as [(2, 2, 1)].")
         empty = np.flatnonzero(self.distinct < 1)

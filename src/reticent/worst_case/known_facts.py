@@ -81,6 +81,7 @@ class _Literal(NamedTuple):
 
 class _FactParser:
     def __init__(self, text: str) -> None:
+        """Split the text of a fact into tokens."""
         if not isinstance(text, str):
             raise PolicyError(f"A fact is text such as 'Ed=flu', but this is {text!r}.")
         self.text = text
@@ -186,6 +187,7 @@ class _FactParser:
         return self.token_index < len(self.tokens) and self.tokens[self.token_index][:2] == (False, word)
 
     def _peek(self) -> str | None:
+        """Return the next token if it is an operator; None if it is not, or there is none."""
         return (
             self.tokens[self.token_index][1]
             if self.token_index < len(self.tokens) and self.tokens[self.token_index][0]

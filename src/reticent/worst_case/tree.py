@@ -38,6 +38,7 @@ class DisclosureTree:
     """
 
     def __init__(self, histograms: Measured = (), k: int = 12) -> None:
+        """Build the tree over some buckets, for up to ``k`` facts."""
         self.k = fact_count(k)
         self._slots: dict[tuple[int, Counts], int] = {}
         self._free: list[int] = []

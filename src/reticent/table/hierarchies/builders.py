@@ -31,6 +31,7 @@ class OrderGroups(Hierarchy):
     from_data: bool = False
 
     def __post_init__(self) -> None:
+        """Check that the sizes nest, and that the labels fit."""
         sizes = [whole(size, "order: sizes", low=2) for size in self.sizes]
         if not sizes:
             raise PolicyError("order: sizes is empty. Give at least one, such as [2, 4].", setting=("sizes",))
@@ -85,6 +86,7 @@ class PriorityList(Hierarchy):
     from_data: bool = False
 
     def __post_init__(self) -> None:
+        """Check that fewer values are kept at each level."""
         sizes = [whole(number, "priority: keep", low=1) for number in self.keep]
         if not sizes or sizes != sorted(set(sizes), reverse=True):
             raise PolicyError(

@@ -35,6 +35,7 @@ class Dates(Hierarchy):
     timezone: str | None = None
 
     def __post_init__(self) -> None:
+        """Check that the units are known and nest, and check the domain and the time zone."""
         for unit in self.units:
             if unit not in _UNITS:
                 raise PolicyError(

@@ -25,6 +25,7 @@ class LimitedLevels(Hierarchy):
     max_level: int | None = None
 
     def __post_init__(self) -> None:
+        """Refuse limits without a level between them."""
         low = whole(self.min_level, "min_level", low=0)
         if self.max_level is not None and whole(self.max_level, "max_level", low=0) < low:
             raise PolicyError(

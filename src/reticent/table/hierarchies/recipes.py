@@ -51,6 +51,7 @@ class Listed(Hierarchy):
     source: str = "the listed hierarchy"
 
     def __post_init__(self) -> None:
+        """Check that every row has the same number of levels, and that no value is listed twice."""
         if not self.rows:
             raise DataError(f"{self.source} has no rows. A hierarchy needs one row for each value of the column.")
         width = len(self.rows[0])
@@ -123,6 +124,7 @@ class Masking(Hierarchy):
     domain: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        """Check the length of the codes, and that fewer characters are kept at each level."""
         whole(self.digits, "masking: digits", low=1, high=_LONGEST_CODE)
         lengths = [whole(length, "masking: keep", low=0) for length in self.kept]
         if lengths != sorted(set(lengths), reverse=True) or not lengths or lengths[0] != self.digits:
@@ -177,6 +179,7 @@ class Taxonomy(Hierarchy):
     from_data: bool = False
 
     def __post_init__(self) -> None:
+        """Refuse a tree without leaves, and one in which a value occurs twice."""
         values: set[str] = set()
         for path in self.paths:
             if path[0] in values:
@@ -301,6 +304,7 @@ class Intervals(Hierarchy):
     domain: tuple[Any, Any] | None = None
 
     def __post_init__(self) -> None:
+        """Check that each width is a multiple of the one before, so that levels nest."""
         exact(self.origin, "origin")
         if not self.widths:
             raise PolicyError(
@@ -349,6 +353,7 @@ class Cuts(Hierarchy):
     domain: tuple[Any, Any] | None = None
 
     def __post_init__(self) -> None:
+        """Check that the cut points of each level are among those of the one before, so that levels nest."""
         if not self.points:
             raise PolicyError("cuts: no level given. Give at least one list of cut points.", setting=("levels",))
         finer: set[Fraction] | None = None
