@@ -227,8 +227,10 @@ class _Tree:
         return _Reached(depth + 1, reached.start, reached.end, child[is_match], cell_index[is_match])
 
     def halves(self, reached: _Reached) -> tuple[_Reached, _Reached]:
-        """Split the reached pairs of prefix and cell by the people: those of the second half of the people, and those
-        of the first.
+        """Split the reached pairs (prefix, cell) at the middle of the sorted people: returns the pairs of the second
+        half, then those of the first.
+
+        A prefix that people of both halves share is in both.
         """
         middle = (reached.start + reached.end) // 2
         before, after = self.prefixes[reached.depth][[middle - 1, middle]]

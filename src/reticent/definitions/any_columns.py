@@ -260,7 +260,9 @@ class _Check:
         self.sets = definition.column_sets(groups)
 
     def failing(self) -> Mask:
-        """Mask of the groups in failing cells."""
+        """Return a mask of the groups that are in a failing cell (records with equal labels in some column set that an
+        adversary may know).
+        """
         inner, sets = self.definition.demand, self.sets
         failing_groups = inner.failing(self.groups)
         if sets is None or not (failing_groups.any() or any(_by_fits(part, sets) for part in inner.parts())):
@@ -276,7 +278,9 @@ class _Check:
         return failing
 
     def assessment(self) -> Assessment:
-        """The verdict with the value achieved over all cells, and the failing cell."""
+        """Return the assessment over all column sets that an adversary may know, with the worst value and a failing
+        cell as the witness.
+        """
         assessments = tuple(self._assessed(part) for part in self.definition.demand.parts())
         if len(assessments) > 1:
             return together(self.definition, assessments)
@@ -372,7 +376,9 @@ def _exact(part: GroupDefinition, sets: ColumnSets) -> bool:
 def _cells(
     part: GroupDefinition, sets: ColumnSets, passes: Callable[[Groups], bool] | None = None
 ) -> Iterator[LabelCells]:
-    """The cells of all sets, or of a covering family of sets if there are too many."""
+    """Yield, for each column set that an adversary may know, the groups of records with equal labels there (cells); of
+    too many sets, for larger ones that cover them all.
+    """
     fits = _by_fits(part, sets)
     if _exact(part, sets):
         yield from sets.every() if fits else sets.largest(passes)

@@ -82,7 +82,9 @@ def count_largest_sets(names: Sequence[str], known: int, relations: Sequence[Rel
 
 
 def largest_sets(names: Sequence[str], known: int, relations: Sequence[Relation] = ()) -> Iterator[tuple[str, ...]]:
-    """The maximal closed sets of columns known to an adversary who knows ``known`` columns. Every smaller set is a subset of one of these."""
+    """Yield the largest sets of columns known to an adversary who learns ``known`` columns and computes those that
+    follow; every smaller set is a subset of one.
+    """
     for base in _bases(names, known, relations, range(len(names))):
         for added in combinations(base.others, base.more):
             yield (*base.columns, *(names[index] for index in added))

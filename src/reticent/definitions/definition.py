@@ -591,7 +591,9 @@ class SensitiveDefinition(GroupDefinition):
         return self._failing_any(self._refined(groups), len(groups))
 
     def failing_for(self, groups: Groups, columns: Sequence[str]) -> NDArray[np.bool_]:
-        """Mask of the groups that fail for any of some columns, if it judges by counts: as many columns at once as fit into moderate memory."""
+        """Return a mask of the groups that fail for any of some columns, for a definition that depends on counts alone;
+        several columns are judged at once, as memory allows.
+        """
         columns_at_once = max(_MOST_CELLS // max(len(groups.histograms.counts), 1), 1)
         blocks = (columns[start : start + columns_at_once] for start in range(0, len(columns), columns_at_once))
         side_by_side = (
@@ -600,7 +602,7 @@ class SensitiveDefinition(GroupDefinition):
         return self._failing_any(side_by_side, len(groups))
 
     def _failing_any(self, refined: Iterable[Groups], count: int) -> NDArray[np.bool_]:
-        """Mask of the ``count`` groups that have a failing refined group."""
+        """Return a mask of the ``count`` groups of which some part (split by other sensitive values) fails."""
         mask = np.zeros(count, dtype=bool)
         for part in refined:
             mask[part.parents()[self.failing_in(part)]] = True

@@ -164,7 +164,11 @@ def _excess(spread: Spread, required: float) -> tuple[NDArray[np.float64], NDArr
 
 @lru_cache(maxsize=4096)
 def _passes_exactly(fixed: tuple[int, ...], spared: tuple[int, ...], required: Fraction) -> bool:
-    """The condition for one group in integers: ``W^W >= (l - j)^W * prod(n^n)``."""
+    """True if one group's entropy is at least ln(``required``), in integers: ``W^W >= (l - j)^W * prod(n^n)``.
+
+    n are the counts of the values that count (``fixed``) and of the don't-care values (``spared``) below the optimal
+    cap, W is their sum; the j other don't-care values are lowered to the cap.
+    """
     counts = list(fixed)
     capped = len(spared)
     for count in spared:

@@ -54,7 +54,9 @@ class KnowledgeExchanges(Exchanges):
         return len(self.rest), len(self.before), len(self.after)
 
     def fits(self, level: int, block: int) -> bool:
-        """Return whether all groups after an exchange keep the highest belief below the limit; bounds decide, and only otherwise the exact sums."""
+        """Return whether all groups stay below the highest admissible belief if the exchanges of a block are made;
+        floats decide unless rounding might matter.
+        """
         required_ratio = (1 - self._c) / self._c
         behind = self.places(level, block).stop
         verdicts = [

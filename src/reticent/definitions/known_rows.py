@@ -57,12 +57,12 @@ class KnownRows:
 
 
 def known_rows(definition: Definition, evidence: Evidence, most: int = MOST_PARTS) -> KnownRows | None:
-    """How many rows of one owner an adversary may know while the definition holds; None if rows are owners, or people were
-    counted without rows.
+    """Return how many rows of one owner an adversary may know while the definition holds; None if rows are owners, or
+    people were counted without rows.
 
-    Judges every set of columns that an adversary may know; the minimum counts. Visits at most ``most`` sub-profiles.
-    For values that vary between rows of an owner the guarantee is per row, and finding a row is not made easier by
-    knowing others: there all rows may be known.
+    Judges every set of columns that an adversary may know; the minimum counts. Visits at most ``most`` choices of an
+    owner's rows. For values that vary between rows of an owner the guarantee is per row, and finding a row is not made
+    easier by knowing others: there all rows may be known.
     """
     results = [
         _known(parts, cells, owner_index, most)

@@ -124,7 +124,9 @@ def by_set(definition: GroupDefinition, sets: Sequence[Columns]) -> list[tuple[C
 
 
 def against_all(definition: GroupDefinition) -> GroupDefinition:
-    """The definition with parts that name no columns: they hold for an adversary who knows all columns, hence for one who knows some."""
+    """Return the definition without column names in its parts: then they are about an adversary who knows all columns,
+    which implies the guarantee against one who knows some.
+    """
     parts = definition.parts()
     if all(part.quasi is None for part in parts):
         return definition

@@ -91,10 +91,11 @@ def population_estimate(groups: Groups, unit: Fraction, threshold: Number = "1/5
 
 
 def individual_risk(rows: NDArray[np.int64], stands_for: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The expected value of ``1/F`` for groups of ``rows`` that represent ``stands_for`` people: ``p/f * 2F1(1, 1; f + 1;
-    1 - p)``, ``p = f/w``.
+    """Return the expected value of ``1/F``, F being the size of a population group of which ``rows`` are sampled and
+    which ``stands_for`` w people by weight.
 
-    For one row that is ``p/(1 - p) * log(1/p)``. Weights below the number of rows count as that number.
+    With f rows this is ``p/f * 2F1(1, 1; f + 1; 1 - p)``, ``p = f/w``; for one row ``p/(1 - p) * log(1/p)``. Weights
+    below the number of rows count as that number.
     """
     from scipy.special import hyp2f1
 

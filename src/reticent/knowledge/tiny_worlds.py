@@ -20,7 +20,7 @@ MOST_WORLDS = 500_000
 
 
 def number_of_worlds(population: Population) -> int:
-    """Return the number of different worlds."""
+    """Return the number of possible worlds: different assignments of the values in each bucket to its people."""
     return prod(
         factorial(population.size(bucket)) // prod(map(factorial, histogram.values()))
         for bucket, histogram in enumerate(population.histograms)

@@ -142,7 +142,8 @@ class Audits:
         self._looked_through = 0
 
     def hashes(self, dataset: str, column: str, secret: str) -> bytes:
-        """The hashes of a column's variables in the order of their numbers, 16 bytes each.
+        """Return the registered hashes of a column's variables (a person's value each), in the order of their numbers,
+        16 bytes each.
 
         ``secret`` is the fingerprint of the key they were made with. Raises for another one: every value would look
         new, and the same people could be queried twice.

@@ -48,7 +48,11 @@ def _readable(raw: bytes) -> str:
 async def _agreed_values(
     network: Network, item: str, values: list[bytes | None], sources: Sequence[int]
 ) -> dict[int, bytes | None]:
-    """Agree on the value that each source broadcast: echo, propose, then agree on a bit per source; None for a source without an agreed value."""
+    """Return the value that all parties agree each source broadcast; None for a source without one.
+
+    They echo what they received, propose a value that a quorum echoed, and agree on a bit per source: whether a quorum
+    proposed it.
+    """
     quorum, minimum = network.holders - network.faults, network.faults + 1
     echoed = _columns(await network.exchange(f"{item}/echo", to_all(network, packed(values))), len(sources))
     proposals = [_most_frequent(column, quorum) for column in echoed]
@@ -109,7 +113,9 @@ async def agree(network: Network, item: str, bits: Sequence[int]) -> list[int]:
 
 
 async def _votes(network: Network, item: str, own_bits: Sequence[int]) -> list[Counter[int]]:
-    """Count the votes for each bit; messages of another length are ignored."""
+    """Exchange bits with all parties, and return the number of votes by value for each bit; messages of another length
+    are ignored.
+    """
     arrived = await network.exchange(item, to_all(network, bytes(own_bits)))
     counts: list[Counter[int]] = [Counter() for _ in own_bits]
     for raw in arrived.values():

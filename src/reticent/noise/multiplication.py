@@ -49,27 +49,29 @@ async def unknown_triples(network: Network, item: str, dealt: Sequence[tuple[int
     half = (len(dealt) - 1) // 2
     points = [dealer + 1 for dealer, _ in dealt[: 2 * half + 1]]
     triples = [triple for _, triple in dealt[: 2 * half + 1]]
-    base = np.stack([triple[:2] for triple in triples[: half + 1]])
-    ends = [gf.combined(gf.lagrange(points[: half + 1], point), base) for point in points[half + 1 :]]
+    known_factors = np.stack([triple[:2] for triple in triples[: half + 1]])
+    further_factors = [
+        gf.combined(gf.lagrange(points[: half + 1], point), known_factors) for point in points[half + 1 :]
+    ]
     masks = [
         np.stack([end[0] - triple[0], end[1] - triple[1]]) % gf.PRIME
-        for end, triple in zip(ends, triples[half + 1 :], strict=True)
+        for end, triple in zip(further_factors, triples[half + 1 :], strict=True)
     ]
     count = triples[0].shape[-1]
     opened = await open_points(network, f"{item}/extract", np.stack(masks).reshape(-1))
     shifts = opened.reshape(half, 2, count)
     products = [triple[2] for triple in triples[: half + 1]]
     products += [_with_triple(triple, shift) for triple, shift in zip(triples[half + 1 :], shifts, strict=True)]
-    fresh = range(network.holders + 1, network.holders + half + 2 - faults)
+    new_points = range(network.holders + 1, network.holders + half + 2 - faults)
     return np.concatenate(
         [
             np.stack(
                 [
-                    *gf.combined(gf.lagrange(points[: half + 1], point), base),
+                    *gf.combined(gf.lagrange(points[: half + 1], point), known_factors),
                     gf.combined(gf.lagrange(points, point), np.stack(products)),
                 ]
             )
-            for point in fresh
+            for point in new_points
         ],
         axis=-1,
     )

@@ -36,7 +36,9 @@ def class_sizes(rows: Rows, labels: Sequence[str], beside: Iterable[Columns]) ->
 def _hashed(
     rows: Rows, labels: Columns, sets: Sequence[Columns], seeds: tuple[int, int]
 ) -> dict[Columns, tuple[_Hashes, _Hashes]]:
-    """Return two hashes of every row for each set of columns, each over the set and the ``labels``."""
+    """Return two hashes (with the two ``seeds``) of every row for each set of columns, each over the set and the
+    ``labels``.
+    """
     names = list(dict.fromkeys([*labels, *(name for columns in sets for name in columns)]))
     name, empty = unused("hash", names), pl.Series(dtype=pl.UInt64)
     parts: dict[Columns, tuple[list[pl.Series], list[pl.Series]]] = {columns: ([empty], [empty]) for columns in sets}
