@@ -186,7 +186,9 @@ class FrequencySet:
         return self._combine(other, -1)
 
     def beside(self, other: FrequencySet) -> FrequencySet:
-        """Concatenate the points of both, which are disjoint, at the same levels and of the same domains."""
+        """Return the points (distinct quasi-identifier combinations) of both, which must be disjoint and have the same
+        levels and domains.
+        """
         if not np.array_equal(self.domain.joint, other.domain.joint):
             return self._aligned(other).beside(other._aligned(self))
         return replace(
@@ -260,7 +262,7 @@ class FrequencySet:
         return replace(self, histograms=histograms, domain=SensitiveDomain(self.domain.columns, joint), owners=owners)
 
     def select(self, mask: NDArray[np.bool_]) -> FrequencySet:
-        """Only the points under ``mask``."""
+        """Return only the points (distinct quasi-identifier combinations) under ``mask``."""
         return FrequencySet(
             self.hierarchies,
             self.levels,

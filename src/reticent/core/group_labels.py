@@ -134,7 +134,7 @@ class GroupLabels:
         raise PolicyError(f"There is no quasi column {name!r}.{did_you_mean(name, self.names)}")
 
     def cells(self, names: Iterable[str]) -> tuple[NDArray[np.int64], int]:
-        """Cell ids of the groups by their labels in some columns, and the number of cells."""
+        """Return the id of each group's label combination in some columns, and the number of such combinations."""
         chosen = [self.column(name) for name in names]
         codes, sizes = (
             [label_column.codes for label_column in chosen],

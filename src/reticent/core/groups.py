@@ -129,7 +129,9 @@ class Groups:
 
     @classmethod
     def single(cls, counts: NDArray[np.int64], reference: NDArray[np.int64], column: SensitiveColumn) -> Groups:
-        """One group with a histogram of one column, and the whole table's as the reference."""
+        """Return a single group with these ``counts`` of one column's values, and those of the whole table as the
+        reference.
+        """
         values = np.flatnonzero(counts)
         cells = Histograms(np.array([0, len(values)]), values.astype(np.int32), counts[values])
         return cls(np.array([int(counts.sum())]), cells, reference, SensitiveDomain.single(column))
@@ -308,7 +310,7 @@ class Groups:
         return replace(self, histograms=histograms, reference=published[joint], domain=domain, owners=owners)
 
     def merged(self, ids: Codes, groups: int) -> Groups:
-        """Merge groups by id: group ``g`` goes into ``ids[g]``."""
+        """Return the groups merged by id: group ``g`` goes into group ``ids[g]`` of ``groups``."""
         if len(ids) == groups and np.array_equal(ids, np.arange(groups)):
             return self if self.labels is None else replace(self, labels=None)
         return Groups(

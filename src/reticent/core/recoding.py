@@ -547,7 +547,9 @@ class Regions(Recoding):
         return {**head, **shapes, **({"numbered": self.numbered} if self.numbered is not None else {})}
 
     def stored(self) -> pl.DataFrame:
-        """Every point with its group and the group's cells."""
+        """Return a table of every known combination of values (point) with its group (-1: suppressed) and, per column,
+        the number of the group's cell.
+        """
         # A suppressed point has no cells.
         is_suppressed = self.group < 0
         parts = []

@@ -239,15 +239,15 @@ def _settings(payload: dict[str, Any]) -> PartySettings:
     """Parse the settings from the pipe; the others' addresses are not known yet."""
     budget = payload["budget"]
     return PartySettings(
-        JointTask.from_json(payload["task"]),
-        payload["me"],
-        Identity.from_bytes(bytes.fromhex(payload["key"])),
-        tuple(bytes.fromhex(key) for key in payload["keys"]),
-        (),
-        payload["patience"],
-        payload["gathering"],
-        LifetimeBudget(Path(budget[0]), *budget[1:]) if budget else None,
-        payload["total"],
+        task=JointTask.from_json(payload["task"]),
+        me=payload["me"],
+        identity=Identity.from_bytes(bytes.fromhex(payload["key"])),
+        keys=tuple(bytes.fromhex(key) for key in payload["keys"]),
+        places=(),
+        patience=payload["patience"],
+        gathering=payload["gathering"],
+        budget=LifetimeBudget(Path(budget[0]), *budget[1:]) if budget else None,
+        total=payload["total"],
     )
 
 

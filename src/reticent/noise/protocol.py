@@ -191,7 +191,9 @@ async def _check_counts(
     declared: Mapping[int, int],
     layouts: Mapping[int, BatchLayout],
 ) -> dict[int, HeldShares]:
-    """Open the total number of rows in each dealer's cells, which is public: a dealer whose total differs from its declaration is excluded."""
+    """Return the shares without dealers whose total number of rows, opened from the shares of their cells (section 0 of
+    a batch), differs from what they declared; that number is public.
+    """
     if task.query == "sum":
         return shares_by_dealer
     totals = [
@@ -211,7 +213,10 @@ async def _check_counts(
 async def _noise(
     network: Network, task: JointTask, shares_by_dealer: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
 ) -> tuple[Elements, int]:
-    """Return shares of the noise of every number, without the mean of binomial noise, and the number of coins in each."""
+    """Return shares of the noise of every number, without the mean of binomial noise, and the number of coins in each.
+
+    Exponential noise is made from sections 3 (random numbers) and 4 (products) of the dealers' batches.
+    """
     if task.law == "binomial":
         return await _binomial(network, task, shares_by_dealer, layouts)
     known_faults = task.threshold - (task.parties - len(shares_by_dealer))
@@ -231,7 +236,12 @@ async def _noise(
 def _extracted(
     task: JointTask, shares_by_dealer: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout], section_index: int
 ) -> Elements:
-    """Return shares of random numbers that no ``threshold`` parties know, extracted from one section of all dealers' batches."""
+    """Return shares of random numbers that no ``threshold`` parties know, extracted from one section of all dealers'
+    batches.
+
+    The sections of a batch are those of :meth:`JointTask.layout`: 0 rows, 1 coins, 2 public coins, 3 random numbers, 4
+    products.
+    """
     any_layout = next(layouts[dealer] for dealer in shares_by_dealer)
     zeros = np.zeros(any_layout.sections[section_index].count, dtype=np.int64)
     parts = [
@@ -244,7 +254,11 @@ def _extracted(
 async def _binomial(
     network: Network, task: JointTask, shares_by_dealer: Mapping[int, HeldShares], layouts: Mapping[int, BatchLayout]
 ) -> tuple[Elements, int]:
-    """Return the coins of all remaining dealers, each flipped by a public coin that was unknown when it was shared."""
+    """Return shares of the sum of the coins of all remaining dealers, and how many coins that are.
+
+    Each coin (section 1 of a dealer's batch) is flipped by a public coin (from section 2) that was unknown when it was
+    shared.
+    """
     if not task.quota:
         return np.zeros(task.outputs, dtype=np.int64), 0
     elements = await open_points(network, "coins", _extracted(task, shares_by_dealer, layouts, 2))

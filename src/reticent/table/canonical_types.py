@@ -87,6 +87,7 @@ def plain_rows(rows: Rows, kinds: Kinds) -> Rows:
     )
 
     def change(part: pl.DataFrame) -> pl.DataFrame:
+        """Return a chunk of the rows with its columns in canonical types."""
         return part.with_columns(plain(part[name], changed[name]) for name in part.columns if name in changed)
 
     return rows.mapped(schema, change)

@@ -365,7 +365,7 @@ class Anything(Meaning):
 
 
 def _unpointed(entry: Any) -> Any:
-    """Integral numbers as integers, whatever type they have."""
+    """Return a JSON value with integral floats as integers, also within lists."""
     if isinstance(entry, list):
         return [_unpointed(each) for each in entry]
     return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
