@@ -81,7 +81,11 @@ class RecursiveLDiversity(SensitiveDefinition):
         return ValuesAtLeast(self.l + math.floor(1 / Fraction(self.c)), self.column)
 
     def doomed_in(self, groups: Groups) -> NDArray[np.float64]:
-        """A lower bound: the kept rows of a value are less than c times its tail, and a tail only shrinks when rows are removed."""
+        """Return, by group, a lower bound on the rows that fail however the group is split further.
+
+        The kept rows of a value are less than c times its tail (the rows of the values from rank l on), and a tail only
+        shrinks when rows are removed.
+        """
         doomed = super().doomed_in(groups)
         failing = self.failing_in(groups) & (doomed == 0)
         if not failing.any():

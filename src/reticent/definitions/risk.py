@@ -230,10 +230,10 @@ def population_uniqueness(groups: Groups, population: int, model: Model = "pitma
         return Uniqueness(
             model,
             population,
-            float(sample_uniques),
-            sample_uniques / rows,
-            sample_uniques,
-            1.0 if sample_uniques else 0.0,
+            uniques=float(sample_uniques),
+            share=sample_uniques / rows,
+            sample_uniques=sample_uniques,
+            confirmed=1.0 if sample_uniques else 0.0,
         )
     if model == "zayatz":
         confirmed = _zayatz(sizes, numbers, rows, population) if sample_uniques else 0.0
@@ -241,7 +241,14 @@ def population_uniqueness(groups: Groups, population: int, model: Model = "pitma
     else:
         uniques = _pitman(sizes, numbers, rows, population)
         confirmed = min(uniques * rows / population / sample_uniques, 1.0) if sample_uniques else 0.0
-    return Uniqueness(model, population, uniques, uniques / population, sample_uniques, confirmed)
+    return Uniqueness(
+        model,
+        population,
+        uniques,
+        share=uniques / population,
+        sample_uniques=sample_uniques,
+        confirmed=confirmed,
+    )
 
 
 def _zayatz(sizes: NDArray[np.int64], numbers: NDArray[np.int64], rows: int, population: int) -> float:

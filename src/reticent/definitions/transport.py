@@ -22,10 +22,10 @@ _LEAST_ROOM = 1e-9
 
 
 def equal_work(histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64]) -> NDArray[Any]:
-    """Equal ground distance (1 between any two values): the sum of the surpluses, half the sum of absolute differences;
-    the unit is 1.
+    """Return for each group the earth mover's distance to the table if any two values are at distance 1, as an integer.
 
-    A surplus ``n_s/n - R_s/N`` can only occur at a value that the group has, so only its histogram entries are visited.
+    It is the sum of the surpluses ``n_s/n - R_s/N``, times the rows of the group and of the table. A surplus can only
+    occur at a value that the group has, so only its histogram entries are visited.
     """
     rows = int(reference.sum())
     number = _number_type(int(sizes.max(initial=0)) * rows)
@@ -96,11 +96,12 @@ def ordered_work(
 def hierarchical_work(
     histograms: Histograms, sizes: NDArray[np.int64], reference: NDArray[np.int64], hierarchy: BoundHierarchy
 ) -> NDArray[Any]:
-    """Hierarchical ground distance (level of the lowest common ancestor); the unit is :func:`tree_height`.
+    """Return for each group the earth mover's distance to the table if two values are as far apart as the level of
+    their lowest common ancestor, as an integer.
 
-    On a tree the mass that must leave a subtree is its surplus. A step up from each level costs half of 1/height, and
-    the step down the same, so the distance is the sum over levels below the root of the equal distances between their
-    parts.
+    It is multiplied by the rows of the group, the rows of the table, and :func:`tree_height`. On a tree the mass that
+    must leave a subtree is its surplus. A step up from each level costs half of 1/height, and the step down the same,
+    so the distance is the sum over levels below the root of the equal distances between their parts.
     """
     rows = int(reference.sum())
     work: NDArray[Any] = np.zeros(

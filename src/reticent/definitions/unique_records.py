@@ -58,12 +58,12 @@ def unique_records(groups: Groups, known: int) -> UniqueRecords:
     is_unique = counter.unique(worst)
     return UniqueRecords(
         known,
-        int(filled.sizes.sum()),
-        mean,
-        sets,
-        tuple(labels.names[index] for index in worst),
-        int(is_unique.sum()),
-        int(groups.filled[np.argmax(is_unique)]) if is_unique.any() else None,
+        records=int(filled.sizes.sum()),
+        mean=mean,
+        sets=sets,
+        worst=tuple(labels.names[index] for index in worst),
+        most=int(is_unique.sum()),
+        single=int(groups.filled[np.argmax(is_unique)]) if is_unique.any() else None,
     )
 
 
@@ -128,7 +128,9 @@ class _RecordCounter:
     def _cells(
         self, cells: tuple[NDArray[np.int64], int] | None, columns: Sequence[int]
     ) -> tuple[NDArray[np.int64], int]:
-        """Cell ids of the groups: given cells split by their labels in further columns."""
+        """Return the id of each group's label combination in some columns, added to those of the given ``cells`` (ids,
+        number of ids), and the number of such combinations.
+        """
         codes, cards = [self._codes[column] for column in columns], [self._cards[column] for column in columns]
         if cells is not None:
             codes, cards = [cells[0], *codes], [cells[1], *cards]

@@ -58,7 +58,9 @@ class MUnique(SensitiveDefinition):
         return failing
 
     def assess_in(self, groups: Groups) -> Assessment:
-        """Assess one column. The value is the size of the smallest group; 0 if a group repeats a value, which no m allows."""
+        """Return the size of the smallest group, 0 if a group repeats a value (which no m allows), with the verdict and
+        that group.
+        """
         filled, failing = occupied(groups), self.failing_in(groups)
         repeats = groups.histograms.top > 1
         figures = np.where(repeats, 0, groups.sizes)[filled]

@@ -230,7 +230,10 @@ def natural_closeness(
 def _nearer(
     nearest: list[Fraction | float], groups: Groups, ids: NDArray[Any], count: int, definition: NTCloseness
 ) -> None:
-    """Lower the ``nearest`` distance of each group to that of its superset, if the superset has at least n people."""
+    """Lower the ``nearest`` distance of each group to that of its superset, if the superset has at least n people.
+
+    Groups with equal ``ids`` form a superset; ``count`` is the number of these. The list is changed in place.
+    """
     merged = groups.histograms.merge(ids, count)
     people, closeness = sum_by(ids, groups.people, count), TCloseness(definition.t, definition.distance)
     for superset in np.flatnonzero(people >= definition.n).tolist():

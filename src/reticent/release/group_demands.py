@@ -50,7 +50,12 @@ def bound_under(
     effort: BoundEffort = THOROUGH,
     context: Context | None = None,
 ) -> LowerBound:
-    """The lower bound on the loss of a release by groups of a table (as its frequency set ``counted``) under a definition; with ``ranges``, of a release that publishes numbers and dates as ranges; ``effort`` and ``context`` as in :func:`loss_bound`."""
+    """Return the lower bound on the loss of any release by groups of a table (as its frequency set ``counted``) under a
+    definition.
+
+    With ``ranges``, of a release that publishes numbers and dates as ranges; ``effort`` and ``context`` as in
+    :func:`loss_bound`.
+    """
     judged = _judged_alone(table, definition, counted)
     failing = None if judged is None else partial(_failing, judged)
     demands = list(_demands(table, definition, counted))
@@ -101,7 +106,9 @@ def _judged_alone(table: Table, definition: GroupDefinition, counted: FrequencyS
 def _failing(
     definition: GroupDefinition, points: FrequencySet, groups: Ids, values: Ids, count: int
 ) -> NDArray[np.bool_]:
-    """A mask of which of ``count`` groups of records fail; record ``i`` belongs to ``groups[i]`` and has the joint sensitive value ``values[i]``."""
+    """Return a mask of the groups of records that fail the definition; record ``i`` belongs to ``groups[i]`` (below
+    ``count``) and has the joint sensitive value ``values[i]``.
+    """
     histograms = Histograms.from_cells(groups, values, None, count, points.domain.size)
     sizes = np.bincount(groups, minlength=count)
     return definition.failing(Groups(sizes, histograms, points.reference, points.domain))

@@ -31,7 +31,9 @@ class Weights:
 
     @classmethod
     def of(cls, rows: Rows, column: str) -> Weights:
-        """Check all weights in one pass: they must be finite and non-negative numbers, not null, and some above zero."""
+        """Return the weights in a column after one pass that checks them: finite and non-negative numbers, not null,
+        and some above zero.
+        """
         dtype = rows.schema[column]
         if not dtype.is_numeric():
             raise DataError(f"The weight column {column!r} must be numeric, but it is {dtype}.")
