@@ -120,7 +120,9 @@ class ColumnSets:
         return sum(comb(len(base.others), size) for base in self._bases for size in range(base.more + 1))
 
     def smallest(self, least: int) -> SmallestCell:
-        """The smallest cell over all sets, counted exactly, and the groups in cells of fewer than ``least`` people."""
+        """Return the smallest cell (records with equal labels) over all sets of columns that an adversary may know,
+        counted exactly, and a mask of the groups in cells of fewer than ``least`` people.
+        """
         from reticent.definitions._kernels import count_cells
 
         people = self.groups.people.astype(np.int64)
@@ -163,10 +165,10 @@ class ColumnSets:
         return self._merged(tuple(names), ids, count)
 
     def largest(self, passes: Callable[[Groups], bool] | None = None) -> Iterator[LabelCells]:
-        """The cells of the maximal sets. Cells of smaller sets are unions of these.
+        """Yield, for every largest set of columns that an adversary may know, the groups of records with equal labels
+        there (cells); cells of smaller sets are unions of these.
 
-        ``passes`` is a monotone test. Sets are skipped if their columns pass together with every column that could be
-        added, so only failing sets are guaranteed to be yielded.
+        Sets for which the finest partition ``passes`` are skipped.
         """
         for base in self._bases:
             yield from self._split(base.columns, *self.labels.cells(base.columns), base.others, base.more, passes)
@@ -180,7 +182,9 @@ class ColumnSets:
         more: int,
         passes: Callable[[Groups], bool] | None,
     ) -> Iterator[LabelCells]:
-        """Yield the cells of ``columns`` plus any ``more`` of the ``others``; a branch whose finest partition ``passes`` is skipped."""
+        """Yield the cells (records with equal labels) of ``columns`` plus any ``more`` of the ``others``; a branch
+        whose finest partition ``passes`` is skipped.
+        """
         if not more:
             yield self._merged(columns, ids, count)
             return
@@ -196,7 +200,12 @@ class ColumnSets:
             yield from self._split(added, *finer, others[index + 1 :], more - 1, passes)
 
     def every(self) -> Iterator[LabelCells]:
-        """The cells of all sets, smaller ones included: with fewer known columns, more rows of a person are compatible with overlapping labels."""
+        """Yield, for every set of columns that an adversary may know, smaller ones included, the groups of records with
+        equal labels there (cells).
+
+        Smaller sets matter if labels overlap: with fewer known columns, more rows of a person are compatible with the
+        labels.
+        """
         for base in self._bases:
             for size in range(base.more + 1):
                 for added in combinations(base.others, size):
@@ -211,7 +220,9 @@ class ColumnSets:
         return LabelCells(columns, ids, self._fitted(self.groups.merged(ids, count), columns, ids))
 
     def _fitted(self, cells: Groups, columns: Sequence[str], ids: Ids) -> Groups:
-        """The cells, with the number of one owner's rows that are compatible with their labels in some columns."""
+        """Return the groups of records with equal labels in some columns, with the number of one owner's rows that are
+        compatible with these labels.
+        """
         if self.labels.fitting is None or not cells.owners:
             return cells
         fitting = self.labels.fitting(columns, first_rows(ids, len(cells)))

@@ -30,8 +30,8 @@ _MOST_TIES = 1_000
 
 
 def promised_of_each_row(definition: Definition, evidence: Evidence) -> tuple[str, ...]:
-    """The sensitive columns that vary between rows of an owner and whose guarantee holds for each row only: "ever has the
-    value" may be likelier, or was not judged.
+    """Return the sensitive columns that vary between rows of an owner and whose guarantee holds for each row only: that
+    the owner has a value in some row may be likelier, or was not judged.
     """
     columns: list[str] = []
     for groups in evidence.groups.values():

@@ -90,16 +90,20 @@ class InTurn(GroupDefinition):
         return failing & (groups.sizes > 0)
 
     def assess(self, groups: Groups) -> Assessment:
-        """Return the verdict of ``demand`` on each column, judged as a sensitive one among people who agree in all others."""
+        """Return the assessment of ``demand`` on each column in turn, judged as a sensitive one among records that
+        agree in all others (cells).
+        """
         assessments: dict[str, Assessment] = {}
         for cells in self._cells(groups):
             # Definite failures are reported before possible passes.
             certain_failures = self._wrong(cells)
-            judged = cells.groups.select(certain_failures) if certain_failures.any() else cells.groups
+            judged, ids = cells.groups, cells.ids
+            if certain_failures.any():
+                judged = judged.select(certain_failures)
+                renumbered = np.cumsum(certain_failures) - 1
+                ids = np.where(certain_failures[ids], renumbered[ids], -1)
             assessment = assessments[cells.name] = self.demand.assess(judged)
             if assessment.witness is not None:
-                ids = cells.ids if not certain_failures.any() else (np.cumsum(certain_failures) - 1)[cells.ids]
-                ids = np.where(certain_failures[cells.ids], ids, -1) if certain_failures.any() else ids
                 assessments[cells.name] = replace(
                     assessment, witness=_named(assessment.witness, cells.name, groups, ids)
                 )

@@ -80,6 +80,11 @@ class Ledger(Entries):
         timeout: float = 30.0,
         accept: str | None = None,
     ) -> None:
+        """Open the ledger at ``path`` (default: the user's own), created if there is none.
+
+        ``newest`` is a second file for the newest position, ``timeout`` how many seconds to wait for other processes;
+        ``accept`` is the reason for accepting a restored ledger that is behind.
+        """
         self.place = path if isinstance(path, LedgerLocation) else LedgerLocation.of(path, newest)
         super().__init__(Store(self.place, timeout, accept=accept is not None))
         self.answers = Answers(self._store, self)

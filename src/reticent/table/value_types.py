@@ -145,7 +145,9 @@ class ValueType(StrEnum):
         return parsed
 
     def place(self, value: Any) -> int | Fraction | float:
-        """The coordinate of a bound on this type's number line: whole days, whole microseconds, or the number itself."""
+        """Return the coordinate of a value on this type's number line: days since year 1, microseconds since 1970, or
+        the number itself.
+        """
         match self:
             case ValueType.DATE:
                 return int(self._moment(value).toordinal())

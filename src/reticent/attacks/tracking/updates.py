@@ -107,8 +107,11 @@ def _consecutive(tracks: Tracks) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def _follow(masks: Masks, source: NDArray[np.int32], target: NDArray[np.int32], allowed: NDArray[np.bool_]) -> None:
-    """Restrict the candidate values of each target sighting to those that some candidate value of its source may change
-    to; ``allowed[old, new]``, and ``masks`` are the candidates as bits, changed in place.
+    """Restrict the candidate values of each target sighting to those that some candidate value of its source sighting
+    may change to.
+
+    ``allowed[old, new]`` marks the possible changes. ``masks`` has the candidates of every sighting as bits; it is
+    changed in place.
     """
     value_count = len(allowed)
     codes = np.arange(value_count)

@@ -166,7 +166,9 @@ class _Transfer:
     """Counts the worlds of one component, forward and backward. Mutable: layers are added one after the other."""
 
     def __init__(self, component: _Component) -> None:
-        """Prepare the count of one component: one empty state, and for each track the constraints (groups) still to be met."""
+        """Prepare the count of one component: one empty state, and for each track (a period in which a person keeps one
+        value) the constraints, or groups, still to be met.
+        """
         self._component = component
         self._states: dict[State, int] = {((), ()): 1}
         self._layers: list[_Layer] = []
@@ -217,7 +219,12 @@ class _Transfer:
         return self._transitions > MOST_TRANSITIONS
 
     def _order(self) -> Iterator[int]:
-        """Yield the constraints in greedy order: each time the one that leaves the fewest tracks open."""
+        """Yield the constraints (groups of tracks that share published values) in greedy order: each time the one after
+        which the fewest tracks are open.
+
+        A track, a period in which a person keeps one value, is open from the first to the last constraint that it is
+        in.
+        """
         waiting = set(range(len(self._constraints)))
         while waiting:
             candidates = {number for track in self._live for number in self._pending[track]} or waiting
@@ -226,7 +233,7 @@ class _Transfer:
             yield next_constraint
 
     def _growth(self, number: int) -> int:
-        """Return how many more tracks are open after a constraint than before it."""
+        """Return how many more tracks are open (their value is part of the state) after a constraint than before it."""
         change = 0
         for track in self._constraints[number][0]:
             change += track not in self._live
@@ -256,7 +263,9 @@ class _Transfer:
         self._advance(None, step)
 
     def _choose(self, track: int, values: Mapping[int, int]) -> None:
-        """Choose the value of a track: branch into every allowed value that the group still has and no neighbour across a change holds."""
+        """Extend every state by each value that this track is allowed, that the current group has left, and that no
+        track differing from it (by a known change of value) has.
+        """
         live_neighbours = [
             index for index, live_track in enumerate(self._live) if live_track in self._component.differ.get(track, ())
         ]
@@ -278,7 +287,9 @@ class _Transfer:
             self._live.append(track)
 
     def _advance(self, track: int | None, step: _Step) -> None:
-        """Add a layer: apply ``step`` to every state, and merge equal successors by adding their numbers of worlds."""
+        """Add a layer: apply ``step`` to every state (values of the open tracks, rows left of the current group), and
+        merge equal successors by adding their numbers of worlds.
+        """
         targets: dict[State, int] = {}
         index_of: dict[State, int] = {}
         layer = _Layer(track, [], [], [], list(self._states.values()))
