@@ -405,7 +405,9 @@ class BangCut:
             )
 
     def _seen(self, column_indices: tuple[int, ...], is_kept: NDArray[np.bool_]) -> tuple[NDArray[Any], Groups]:
-        """Return the classes as seen by an adversary who knows only some columns: classes with equal labels there are merged."""
+        """Return the group of each class and the groups, as an adversary sees them who knows only some columns: classes with
+        equal labels there are one group. ``is_kept`` masks the published classes.
+        """
         if len(column_indices) == len(self.axes):
             return np.arange(self.count), self.groups
         chosen: Sequence[AxisLabels] = [self.axes[index] for index in column_indices]

@@ -214,13 +214,14 @@ def cellular(
     n = len(distances)
     candidates = Candidates.of(distances, setup, r, r if r > 1 else 0, limit)
     growth = grow(candidates, spare, context)
-    frozen = growth.witness >= 0
-    if int((~frozen).sum()) > spare or int(frozen.sum()) < r:
+    # A point without a witness, the candidate that froze its price, belongs to no opened candidate.
+    is_frozen = growth.witness >= 0
+    if int((~is_frozen).sum()) > spare or int(is_frozen.sum()) < r:
         raise Infeasible(
-            f"{int((~frozen).sum())} points have fewer than {r} points within {limit}, the largest reach allowed, but at most {spare} may be suppressed. Allow a larger diameter."
+            f"{int((~is_frozen).sum())} points have fewer than {r} points within {limit}, the largest reach allowed, but at most {spare} may be suppressed. Allow a larger diameter."
         )
     kept_candidates, kept_index = _independent_candidates(candidates, growth)
-    shared = _with_borrowed_members(distances, candidates, growth, kept_candidates, kept_index, r, frozen)
+    shared = _with_borrowed_members(distances, candidates, growth, kept_candidates, kept_index, r, is_frozen)
     labels, centres = _disjoint_clusters(distances, shared, r, n)
     cost_shared = sum(setup + len(sharing.members) * sharing.radius for sharing in shared)
     lower_bound = max(_sum_without_spare(growth, spare), 0.0)

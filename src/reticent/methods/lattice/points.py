@@ -112,7 +112,7 @@ class Points:
 
     @cached_property
     def extras(self) -> Mapping[str, NDArray[np.int64]]:
-        """Other counts of the groups."""
+        """Counts of the groups besides their rows, by name, such as the people of a population; summed from the finer groups."""
         if self.source is None or not self.source.extras or self.ids is None:
             return self.frequencies.extras
         return {name: sum_by(self.ids, values, len(self)) for name, values in self.source.extras.items()}

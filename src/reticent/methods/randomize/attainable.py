@@ -77,7 +77,10 @@ def feasibility(
     preset: str = "tight",
     error: Number = "0.05",
 ) -> Feasibility:
-    """Judge whether a view can be private and useful, without making a plan; never raises for a negative answer."""
+    """Judge whether a view of ``n`` tuples can be private and useful, without making a plan; a negative answer is no error.
+
+    The prior is given as ``d``, or as ``k`` times the average density; posteriors are at most ``gamma``.
+    """
     size = ViewDomain.of(domain).size
     rows = whole(n, "n", low=1)
     prior, belief = prior_of(rows, size, k, d), exact(gamma, "gamma")

@@ -121,17 +121,21 @@ def gone_after(
 
 
 def _events(
-    snapshot: Snapshot, state: HistoryState, before: Ints, same: NDArray[np.bool_], returned: Ints
+    snapshot: Snapshot, state: HistoryState, previous_index: Ints, same_value: NDArray[np.bool_], returned: Ints
 ) -> NDArray[np.uint8]:
-    """Return the event of everyone in the snapshot since the previous release."""
-    events = np.full(len(before), EventKind.INSERTED, dtype=np.uint8)
+    """Return the event of everyone in the snapshot since the previous release.
+
+    ``previous_index`` is a person's index in that release, ``returned`` the index among those who left before (-1: not
+    there), and ``same_value`` masks the people whose sensitive value has not changed.
+    """
+    events = np.full(len(previous_index), EventKind.INSERTED, dtype=np.uint8)
     events[returned >= 0] = EventKind.RETURNED
-    is_known = before >= 0
-    events[is_known] = np.where(same[is_known], EventKind.UNCHANGED, EventKind.SENSITIVE_UPDATED)
-    same_rows = np.flatnonzero(same)
+    is_known = previous_index >= 0
+    events[is_known] = np.where(same_value[is_known], EventKind.UNCHANGED, EventKind.SENSITIVE_UPDATED)
+    same_rows = np.flatnonzero(same_value)
     quasi_changed = np.zeros(len(same_rows), dtype=bool)
     for column in snapshot.quasi[same_rows]:
-        earlier = state.release.quasi[column.name].gather(before[same_rows])
+        earlier = state.release.quasi[column.name].gather(previous_index[same_rows])
         quasi_changed |= (column != earlier.cast(column.dtype)).to_numpy()
     events[same_rows[quasi_changed]] = EventKind.QUASI_UPDATED
     return events
