@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import reticent as rt
-from reticent.audit.service import AuditService
 from reticent.audit.offline import check_log, read_log
+from reticent.audit.service import AuditService
 from reticent.base.cards import Card
 from reticent.policy import AuditPolicy, Policy
 from reticent.workbench.project import Project
