@@ -143,7 +143,10 @@ def own_sets(definition: Definition) -> tuple[Columns, ...]:
 
 
 def single_demands(definition: Definition) -> Iterator[Definition]:
-    """The parts of a definition that depend on sensitive columns or count people, including those nested in parameters."""
+    """Yield the simple definitions that a definition consists of: of a definition of groups what it demands of each group by itself (also where that is a parameter, as in ``AnyColumns``), other definitions as they are.
+
+    Parts that judge the raw rows are not among them: they demand nothing of a group.
+    """
     for part in definition.parts():
         if not isinstance(part, GroupDefinition):
             yield part

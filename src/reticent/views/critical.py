@@ -213,23 +213,23 @@ def loses_answer(
 
 
 def _unifiable(
-    query: CodedQuery, indices: list[int], single: bool, budget: SearchBudget
+    query: CodedQuery, indices: list[int], only_single: bool, budget: SearchBudget
 ) -> Iterator[tuple[tuple[int, ...], EqualTerms]]:
-    """Yield all non-empty sets of subgoals that one row can match, each before its supersets.
+    """Yield every non-empty set of the subgoals ``indices`` that one row can match at once, with the terms that this makes equal, in lexicographic order.
 
-    Neither single subgoals nor maximal sets suffice.
+    A row can be critical by any of these sets, not only by single subgoals or by maximal sets. With ``only_single``, sets of one subgoal only.
     """
     stack: list[tuple[tuple[int, ...], EqualTerms]] = [((index,), EqualTerms()) for index in reversed(indices)]
     while stack:
-        gamma, classes = stack.pop()
-        yield gamma, classes.copy()
-        if single:
+        subgoals, classes = stack.pop()
+        yield subgoals, classes.copy()
+        if only_single:
             continue
-        first = query.atoms[gamma[0]].terms
-        for index in reversed(indices[indices.index(gamma[-1]) + 1 :]):
+        first = query.atoms[subgoals[0]].terms
+        for index in reversed(indices[indices.index(subgoals[-1]) + 1 :]):
             budget.tick()
             merged = classes.copy()
             if merged.merge_rows(first, query.atoms[index].terms, range(len(first))) and respects_null(
                 merged, query.filled
             ):
-                stack.append(((*gamma, index), merged))
+                stack.append(((*subgoals, index), merged))

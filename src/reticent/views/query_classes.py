@@ -93,10 +93,10 @@ def classify(query: CodedQuery, schema: Schema) -> QueryClass:
 
 
 def bound(secret: QueryClass, view: QueryClass) -> str:
-    """Return the running-time bound of the pair: n subgoals in total, r columns, m relations, k rows of one relation.
+    """Return, as text, the running-time bound for deciding whether the view discloses anything about the secret, given the classes of both queries.
 
-    Corrected: Table 2.1 of [Machanavajjhala2008] calls k "self-joins per relation"; the bound needs rows, as in its
-    Theorem 2.14.
+    n is the number of subgoals of both, r of columns, m of relations, k of subgoals of one query over the same relation. A query is blocking if every row that matches a subgoal is critical. Source:
+    [Machanavajjhala2008]; Table 2.1 calls k "self-joins per relation", but Theorem 2.14 needs the subgoals.
     """
     if secret.comparisons or view.comparisons:
         return "no polynomial bound: comparisons make containment harder than NP; the budget decides"

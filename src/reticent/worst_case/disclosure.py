@@ -142,10 +142,12 @@ def holds(buckets: Buckets, c: Fraction, k: int) -> bool:
 
 
 def unsafe_alone(buckets: Buckets, c: Fraction, k: int) -> Mask:
-    """Mask of the buckets that reach ``c`` with ``k`` facts about themselves alone: no release that contains one of them is safe."""
+    """Mask of the buckets in which an adversary who knows ``k`` facts about people of that bucket alone is sure of some value with probability ``c`` or more: no release that contains one of them is safe."""
     if c <= 0:
         return np.ones(len(buckets), dtype=bool)
+    # k facts can rule out k values, which leaves at most one.
     unsafe: Mask = buckets.distinct < k + 2
+    # A probability p belongs to the ratio (1 - p) / p, which k facts make as small as possible.
     needed = (1 - c) / c
     limit = _as_float(needed)
     rows = np.flatnonzero(~unsafe)

@@ -217,8 +217,9 @@ class ClusterDraft:
         return fails
 
     def _judged(self, definition: GroupDefinition) -> Groups:
-        """Return the groups, compared with the published rows if the definition compares with all rows."""
-        if not definition.needs_reference or not self.groups.sizes[-1]:
+        """Return the groups as they are judged: where the definition compares each with all rows (as t-closeness does) and records are suppressed, with the published rows as the reference."""
+        has_suppressed = self.groups.sizes[-1] > 0  # the last group has the suppressed records
+        if not definition.needs_reference or not has_suppressed:
             return self.groups
         published = self.groups.select(~self.left_out)
         return replace(self.groups, reference=published.histograms.total(self.groups.domain.size))
