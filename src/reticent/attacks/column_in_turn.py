@@ -46,9 +46,9 @@ class ColumnFigures:
         return cls(
             column,
             records,
-            Fraction(int(mode_counts.sum()), max(records, 1)),
-            Fraction(int(totals.max(initial=0)), max(records, 1)),
-            int(sizes[is_certain].sum()),
+            mean=Fraction(int(mode_counts.sum()), max(records, 1)),
+            mode=Fraction(int(totals.max(initial=0)), max(records, 1)),
+            certain=int(sizes[is_certain].sum()),
         )
 
     def as_dict(self) -> dict[str, object]:

@@ -230,9 +230,11 @@ class Choice:
         return all(people.min() >= part.k for part in self.definition.parts() if isinstance(part, KAnonymity))
 
     def _never_passes(self, node: _Numbered) -> bool:
-        """True if one of a node's smallest groups fails for all values compatible with the release.
+        """True if one of a node's smallest groups fails the definition for all values that are compatible with the
+        release.
 
-        Then its failure gives no information. If that is not detected, the failure is assumed to depend on values and
+        ``node`` has the group of each point (distinct quasi-identifier combination), and the number of groups. Its
+        failure then gives no information. If that is not detected, the failure is assumed to depend on values and
         checked in every world.
         """
         groups, local = self.seen.true_groups, all(part.local for part in self.definition.parts())
@@ -318,10 +320,12 @@ def _connected_parts(worlds: Worlds, nodes: Sequence[_Numbered]) -> NDArray[np.i
 def _completed(
     parts: Sequence[Part], failed_nodes: Sequence[NDArray[np.object_]], all_nodes: int
 ) -> tuple[NDArray[np.object_], ...]:
-    """Return for every world of a part the number of assignments of all parts in which every node fails in some part.
+    """Return, for each world of each part, the number of assignments of all parts in which every earlier node fails.
 
-    ``failed_nodes[part][world]`` is the bit mask of the nodes that fail there, and ``all_nodes`` that of all nodes. A tally
-    maps a mask to its number of assignments; those of the other parts are combined from both ends.
+    A node is a generalization that the search tried before the published one; a part is a set of people whose values
+    are assigned independently of the others, and its worlds are the possible assignments. A node fails if it fails in
+    some part: ``failed_nodes[part][world]`` is the bit mask of these, ``all_nodes`` that of all nodes. A tally maps a
+    mask to its number of assignments; those of the other parts are combined from both ends.
     """
     tallies = [_tallied(part.ways, failed_of_world) for part, failed_of_world in zip(parts, failed_nodes, strict=True)]
     tallies_after: list[_Tally] = [{0: 1}]
@@ -344,7 +348,9 @@ def _completed(
 
 
 def _tallied(ways: NDArray[np.object_], failed_nodes: NDArray[np.object_]) -> _Tally:
-    """Return how many assignments make each set of nodes fail."""
+    """Return a tally of the worlds of a part: for each set of nodes (as a bit mask) how many assignments of values to
+    people make exactly these fail.
+    """
     tally: _Tally = {}
     for mask, count in zip(failed_nodes.tolist(), ways.tolist(), strict=True):
         tally[mask] = tally.get(mask, 0) + count
@@ -352,7 +358,9 @@ def _tallied(ways: NDArray[np.object_], failed_nodes: NDArray[np.object_]) -> _T
 
 
 def _combined(first: _Tally, second: _Tally) -> _Tally:
-    """Return the tally of two parts together: assignments by the bit mask of nodes that fail in either."""
+    """Return the tally of two parts together: the number of assignments by the bit mask of the nodes that fail in
+    either.
+    """
     tally: _Tally = {}
     for first_mask, first_ways in first.items():
         for second_mask, second_ways in second.items():

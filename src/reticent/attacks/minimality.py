@@ -103,7 +103,7 @@ class Minimality:
             raise DataError(
                 f"A person of the list matches no published group, and {described['name']} does not declare suppression: the release was made from other data, or the choice cannot be reproduced."
             )
-        choice = Choice(self.table, definition, view, assignment, self.worlds, self.runs)
+        choice = Choice(self.table, definition, seen=view, placed=assignment, most=self.worlds, runs=self.runs)
         if is_ranked(described):
             remaining = choice.by_rank(str(described["objective"]))
         else:

@@ -116,7 +116,7 @@ class RecordIndex:
         is_filled = np.arange(_LANES) < np.array([len(batch) for batch in record_batches])[:, None]
         blocks = np.ascontiguousarray(coordinates[rows].transpose(0, 2, 1))
         times = np.where(is_filled, records.times[rows], 0)
-        return cls(records, ruler, rows, times, blocks, blocks.min(axis=2), blocks.max(axis=2))
+        return cls(records, ruler, rows, times, blocks, lows=blocks.min(axis=2), highs=blocks.max(axis=2))
 
     def nearest(self, people: pl.DataFrame, columns: Sequence[str], context: Context, what: str) -> NDArray[np.int64]:
         """Return each person's distance to the nearest record, by some columns."""

@@ -134,10 +134,10 @@ def beliefs_of(
         Person(
             dict(zip(quasi, row[:-1], strict=True)),
             row[-1],
-            implication.groups,
-            beliefs(model, row[:-1], implication.chances),
-            implication.exact,
-            None
+            groups=implication.groups,
+            beliefs=beliefs(model, row[:-1], implication.chances),
+            exact=implication.exact,
+            rows=None
             if table_counts is None
             else {value: int(count) for value, count in table_counts.get(row[:-1], {}).items()},
         )

@@ -225,7 +225,9 @@ class SemanticDefinition:
             raise DataError("What every adversary knows contradicts the release.")
         badness, adversary, predicate, after = worst
         before = _before(databases, adversary, predicate)
-        return SemanticVerdict(not self._violated(badness), adversary.name, predicate.name, before, after)
+        return SemanticVerdict(
+            not self._violated(badness), adversary.name, predicate=predicate.name, prior=before, posterior=after
+        )
 
     def _badness(self, before: Fraction, after: Fraction) -> Fraction | float:
         """Return how badly a change of belief violates the measure; larger is worse."""
@@ -405,7 +407,9 @@ def perfect_privacy(
         if _is_critical(tuple_name, answers, 0) and _is_critical(tuple_name, answers, 1)
     ]
     if not shared:
-        return SemanticVerdict(True, "every product distribution", "every answer", Fraction(1), Fraction(1))
+        return SemanticVerdict(
+            True, "every product distribution", predicate="every answer", prior=Fraction(1), posterior=Fraction(1)
+        )
     for denominator in itertools.count(2):
         for numerators in itertools.product(range(1, denominator), repeat=len(tuples)):
             chances = {
@@ -415,7 +419,7 @@ def perfect_privacy(
             if changed is not None:
                 prior, after, answer_text = changed
                 distribution = ", ".join(f"{name} {chance}" for name, chance in chances.items())
-                return SemanticVerdict(False, distribution, answer_text, prior, after)
+                return SemanticVerdict(False, distribution, predicate=answer_text, prior=prior, posterior=after)
     raise AssertionError("a common critical tuple discloses under some product distribution")
 
 

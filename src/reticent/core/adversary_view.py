@@ -121,7 +121,7 @@ class AdversaryColumn:
 
         if is_single_value.all():
             return LabelColumn(self.name, self.codes, self.texts, exact)
-        return LabelColumn(self.name, self.codes, self.texts, None, classified)
+        return LabelColumn(self.name, self.codes, texts=self.texts, raw=None, classes=classified)
 
     def at(self, cells: NDArray[Any]) -> AdversaryColumn:
         """The column restricted to some cells."""
@@ -235,7 +235,7 @@ class AdversaryView:
         groups = _grouped(ids, count, rows, sensitive, times)
         cells = tuple(column.at(firsts) for column in columns)
         names = group_column[0].labels.gather(group_column[0].codes[firsts]) if group_column else None
-        return cls(cells, groups.sizes, np.arange(count), groups, (tuple(meanings),), called=names)
+        return cls(cells, groups.sizes, group_of=np.arange(count), groups=groups, sets=(tuple(meanings),), called=names)
 
     @classmethod
     def in_buckets(
@@ -266,9 +266,9 @@ class AdversaryView:
         return cls(
             cells,
             sum_by(ids, multiplicities, count),
-            bucket_of_people[firsts],
-            groups,
-            (tuple(meanings),),
+            group_of=bucket_of_people[firsts],
+            groups=groups,
+            sets=(tuple(meanings),),
             called=numbers,
         )
 
@@ -279,7 +279,7 @@ class AdversaryView:
         ids, count = number(*_keys(columns, rows.height))
         firsts = first_rows(ids, count)
         cells = tuple(column.at(firsts) for column in columns)
-        return cls(cells, sum_by(ids, None, count), np.arange(count), None, (tuple(rows.columns),))
+        return cls(cells, sum_by(ids, None, count), group_of=np.arange(count), groups=None, sets=(tuple(rows.columns),))
 
     @property
     def names(self) -> Columns:
@@ -610,7 +610,9 @@ class AdversaryView:
         ]
         groups = Groups.of_rows(ids, count, sensitive_columns, values, self.sizes)
         columns = tuple(column.at(firsts) for column in chosen)
-        return AdversaryView(columns, groups.sizes, np.arange(count), groups, (tuple(quasi),), made=self.made)
+        return AdversaryView(
+            columns, groups.sizes, group_of=np.arange(count), groups=groups, sets=(tuple(quasi),), made=self.made
+        )
 
     def looks(self) -> list[Any]:
         """The published content independent of group numbering: for each group its cells with their sizes, and its sensitive values."""

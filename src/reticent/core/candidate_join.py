@@ -54,7 +54,7 @@ class QueriedPeople:
         times = points[_PERSON].list.len().to_numpy().astype(np.int64)
         owners = np.empty(people.height, dtype=np.int64)
         owners[points[_PERSON].explode().to_numpy()] = np.repeat(np.arange(points.height), times)
-        return cls(tuple(known), tuple(covers), tuple(value_ids), times, owners)
+        return cls(tuple(known), tuple(covers), values=tuple(value_ids), times=times, owners=owners)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -137,7 +137,9 @@ def fitting(
     and each half continues from the pairs so far.
     """
     tree = _Tree.of(covers, asked, codes)
-    stack = [_Reached(0, 0, len(tree.order), np.zeros(tree.places, dtype=np.int64), np.arange(tree.places))]
+    stack = [
+        _Reached(0, 0, end=len(tree.order), prefix=np.zeros(tree.places, dtype=np.int64), place=np.arange(tree.places))
+    ]
     while stack:
         node = stack.pop()
         if node.depth == len(covers):
@@ -199,11 +201,11 @@ class _Tree:
         return cls(
             order,
             values,
-            tuple(codes[j] for j in columns),
-            tuple(matrices[j] for j in columns),
-            tuple(prefixes),
-            tuple(firsts),
-            len(codes[0]),
+            codes=tuple(codes[j] for j in columns),
+            fits=tuple(matrices[j] for j in columns),
+            prefixes=tuple(prefixes),
+            firsts=tuple(firsts),
+            places=len(codes[0]),
         )
 
     def children(self, reached: _Reached) -> tuple[Array, Array]:
@@ -224,7 +226,7 @@ class _Tree:
         child, cell_index = places_in(low, lengths), np.repeat(reached.place, lengths)
         value = self.values[depth][self.firsts[depth + 1][child]]
         is_match = self.fits[depth][value, self.codes[depth][cell_index]]
-        return _Reached(depth + 1, reached.start, reached.end, child[is_match], cell_index[is_match])
+        return _Reached(depth + 1, reached.start, end=reached.end, prefix=child[is_match], place=cell_index[is_match])
 
     def halves(self, reached: _Reached) -> tuple[_Reached, _Reached]:
         """Split the reached pairs (prefix, cell) at the middle of the sorted people: returns the pairs of the second
@@ -236,6 +238,10 @@ class _Tree:
         before, after = self.prefixes[reached.depth][[middle - 1, middle]]
         first, second = reached.prefix <= before, reached.prefix >= after
         return (
-            _Reached(reached.depth, middle, reached.end, reached.prefix[second], reached.place[second]),
-            _Reached(reached.depth, reached.start, middle, reached.prefix[first], reached.place[first]),
+            _Reached(
+                reached.depth, middle, end=reached.end, prefix=reached.prefix[second], place=reached.place[second]
+            ),
+            _Reached(
+                reached.depth, reached.start, end=middle, prefix=reached.prefix[first], place=reached.place[first]
+            ),
         )

@@ -79,11 +79,11 @@ class FrequencySet:
             self.hierarchies,
             target,
             codes,
-            sum_by(ids, self.sizes, groups),
-            self.histograms.merge(ids, groups),
-            self.domain,
-            {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
-            tuple(owner.merged(ids, groups) for owner in self.owners),
+            sizes=sum_by(ids, self.sizes, groups),
+            histograms=self.histograms.merge(ids, groups),
+            domain=self.domain,
+            extras={name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
+            owners=tuple(owner.merged(ids, groups) for owner in self.owners),
         )
 
     def group_ids(self, levels: Sequence[int], columns: Sequence[int] | None = None) -> tuple[NDArray[np.int32], int]:
@@ -122,7 +122,15 @@ class FrequencySet:
         """The points as groups, ready to be judged."""
         everything = np.arange(len(self))
         labels = self.labels_of(self.levels, lambda: self.codes, lambda: everything)
-        return Groups(self.sizes, self.histograms, self.reference, self.domain, self.extras, labels, self.owners)
+        return Groups(
+            self.sizes,
+            self.histograms,
+            reference=self.reference,
+            domain=self.domain,
+            extras=self.extras,
+            labels=labels,
+            owners=self.owners,
+        )
 
     def labels_of(
         self,
@@ -223,9 +231,9 @@ class FrequencySet:
             self.levels,
             codes,
             sizes,
-            self.histograms.append(other.histograms, sign),
-            self.domain,
-            {
+            histograms=self.histograms.append(other.histograms, sign),
+            domain=self.domain,
+            extras={
                 name: np.concatenate(
                     [
                         self.extras.get(name, np.zeros_like(self.sizes)),
@@ -234,7 +242,7 @@ class FrequencySet:
                 )
                 for name in names
             },
-            self._owners_with(other),
+            owners=self._owners_with(other),
         ).generalize(self.levels)
         if (joined.sizes < 0).any() or (joined.histograms.counts < 0).any():
             raise PolicyError("Rows were subtracted that are not in the frequency set.")
@@ -266,12 +274,12 @@ class FrequencySet:
         return FrequencySet(
             self.hierarchies,
             self.levels,
-            tuple(column[mask] for column in self.codes),
-            self.sizes[mask],
-            self.histograms.select(mask),
-            self.domain,
-            {name: counts[mask] for name, counts in self.extras.items()},
-            tuple(owner.select(mask) for owner in self.owners),
+            codes=tuple(column[mask] for column in self.codes),
+            sizes=self.sizes[mask],
+            histograms=self.histograms.select(mask),
+            domain=self.domain,
+            extras={name: counts[mask] for name, counts in self.extras.items()},
+            owners=tuple(owner.select(mask) for owner in self.owners),
         )
 
     def _check_coarser(self, levels: Sequence[int]) -> None:

@@ -229,7 +229,14 @@ class Groups:
         parents[refined] = cells.owners
         sizes = sum_by(refined, cells.counts, count)
         owners = tuple(owners.split(other_ids, other_count, sizes).revalued(values) for owners in self.owners)
-        return Groups(sizes, histograms, reference, SensitiveDomain.single(column), {"parent": parents}, owners=owners)
+        return Groups(
+            sizes,
+            histograms,
+            reference,
+            domain=SensitiveDomain.single(column),
+            extras={"parent": parents},
+            owners=owners,
+        )
 
     @property
     def is_refined(self) -> bool:
@@ -255,7 +262,7 @@ class Groups:
             SensitiveDomain.single(chosen),
             tuple(owners.revalued(self.domain.joint[:, index]) for owners in self.owners),
         )
-        return Groups(self.sizes, histograms, reference, domain, self.extras, self.labels, owners)
+        return Groups(self.sizes, histograms, reference, domain, extras=self.extras, labels=self.labels, owners=owners)
 
     def side_by_side(self, columns: Sequence[str]) -> Groups:
         """The groups of several sensitive columns, each ignoring the others, as refined groups: by group, then by column.
@@ -273,7 +280,11 @@ class Groups:
         extras = {"parent": np.repeat(np.arange(len(self)), column_count)}
         no_reference = np.zeros(widest.size, dtype=np.int64)
         return Groups(
-            np.repeat(self.sizes, column_count), histograms, no_reference, SensitiveDomain.single(widest), extras
+            np.repeat(self.sizes, column_count),
+            histograms,
+            reference=no_reference,
+            domain=SensitiveDomain.single(widest),
+            extras=extras,
         )
 
     def select(self, mask: NDArray[np.bool_]) -> Groups:
@@ -281,7 +292,15 @@ class Groups:
         extras = {name: counts[mask] for name, counts in self.extras.items()}
         labels = None if self.labels is None else self.labels.select(mask)
         owners, histograms = tuple(owner.select(mask) for owner in self.owners), self.histograms.select(mask)
-        return Groups(self.sizes[mask], histograms, self.reference, self.domain, extras, labels, owners)
+        return Groups(
+            self.sizes[mask],
+            histograms,
+            reference=self.reference,
+            domain=self.domain,
+            extras=extras,
+            labels=labels,
+            owners=owners,
+        )
 
     def compared_with_published(self, stays: Mapping[str, NDArray[np.bool_]]) -> Groups:
         """The same groups with their own rows as the reference, instead of the whole table.
@@ -316,9 +335,9 @@ class Groups:
         return Groups(
             sum_by(ids, self.sizes, groups),
             self.histograms.merge(ids, groups),
-            self.reference,
-            self.domain,
-            {name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
+            reference=self.reference,
+            domain=self.domain,
+            extras={name: sum_by(ids, counts, groups) for name, counts in self.extras.items()},
             owners=tuple(owner.merged(ids, groups) for owner in self.owners),
         )
 
@@ -346,7 +365,15 @@ class Groups:
             total = reference[columns[0].name]
         elif reference:
             domain, total = _joint_reference(domain, total, reference)
-        return Groups(self.sizes, histograms, total, domain, self.extras, self.labels, self.owners)
+        return Groups(
+            self.sizes,
+            histograms,
+            reference=total,
+            domain=domain,
+            extras=self.extras,
+            labels=self.labels,
+            owners=self.owners,
+        )
 
     def whole(self) -> Groups:
         """All rows in a single group: the most general release."""
@@ -357,10 +384,10 @@ class Groups:
         return Groups(
             np.array([self.sizes.sum()]),
             self.histograms.merge(everything, 1),
-            self.reference,
-            self.domain,
-            extras,
-            labels,
+            reference=self.reference,
+            domain=self.domain,
+            extras=extras,
+            labels=labels,
             owners=tuple(owner.merged(everything, 1) for owner in self.owners),
         )
 

@@ -55,7 +55,14 @@ class LeafSets:
         starts_run[1:] = (sets[1:] != sets[:-1]) | (ranks[1:] != ranks[:-1] + 1)
         first = np.flatnonzero(starts_run)
         last = np.append(first[1:], len(ranks))[: len(first)] - 1
-        return cls(leaf_at, ranks[first], ranks[last] + 1, sets[first], count, of_block.astype(np.int64))
+        return cls(
+            leaf_at,
+            ranks[first],
+            stops=ranks[last] + 1,
+            owners=sets[first],
+            count=count,
+            of_block=of_block.astype(np.int64),
+        )
 
     @classmethod
     def of_level(cls, hierarchy: BoundHierarchy, level: int, of_block: NDArray[np.integer[Any]]) -> LeafSets:

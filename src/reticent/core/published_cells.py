@@ -55,7 +55,7 @@ class PublishedCells:
                 counted.hierarchies, counted.levels, published_levels, counted.codes, strict=True
             )
         )
-        return cls(group_of_point, int(is_published.sum()), columns, exact, tuple(levels))
+        return cls(group_of_point, int(is_published.sum()), columns, exact, levels=tuple(levels))
 
     @classmethod
     def of_buckets(cls, counted: FrequencySet, bucket: NDArray[np.int64], count: int) -> PublishedCells:

@@ -175,7 +175,7 @@ class LevelColumn:
         """The column of a hierarchy bound to a table."""
         partition = bound.levels[level]
         null = None if bound.null_leaf is None else partition.labels[partition.parts[bound.null_leaf]]
-        return cls(bound.column, hierarchy, level, partition.labels, null, bound.data_dependent)
+        return cls(bound.column, hierarchy, level, labels=partition.labels, null=null, from_data=bound.data_dependent)
 
     def parts(self, series: pl.Series, unseen: Unseen) -> Ids:
         """Return for every value the index of its label among the published ones; -1 if it is unseen and to be
@@ -324,7 +324,14 @@ class Levels(Recoding):
             labels = tuple(dict.fromkeys([*values.to_list(), *(item["labels"] or ())]))
             hierarchy = hierarchy_from(item["hierarchy"], f"{where}, column {item['name']!r}")
             columns.append(
-                LevelColumn(item["name"], hierarchy, item["level"], labels, item["null"], item["labels"] is not None)
+                LevelColumn(
+                    item["name"],
+                    hierarchy,
+                    level=item["level"],
+                    labels=labels,
+                    null=item["null"],
+                    from_data=item["labels"] is not None,
+                )
             )
             published.append(codes)
         return cls(tuple(columns), tuple(published), carried_from(payload, where), payload["exact"])
@@ -413,10 +420,10 @@ class RegionColumn:
             item["name"],
             hierarchy_from(item["hierarchy"], f"{where}, column {item['name']!r}"),
             leaves,
-            pl.Series(item["name"], [shown_type.read(value) for value in item["shown"]], dtype=shown_type.dtype),
-            tuple(Meaning.read(meaning, kind, where) for meaning in item["meanings"]),
-            of_group,
-            typical,
+            shown=pl.Series(item["name"], [shown_type.read(value) for value in item["shown"]], dtype=shown_type.dtype),
+            meanings=tuple(Meaning.read(meaning, kind, where) for meaning in item["meanings"]),
+            of_group=of_group,
+            typical=typical,
         )
 
 

@@ -67,7 +67,7 @@ class ClaimScope:
         """The scope of a table as given, or of one of the ``sets`` of columns that an attacker may know."""
         unit: CountedUnit = "record" if table.unit == "row" else table.unit
         sensitive, declared = tuple(table.sensitive), tuple(table.declared)
-        return cls(unit, tuple(table.quasi), sets or table.quasi_sets, sensitive, declared)
+        return cls(unit, tuple(table.quasi), sets=sets or table.quasi_sets, sensitive=sensitive, declared=declared)
 
     @property
     def whole(self) -> bool:

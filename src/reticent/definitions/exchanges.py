@@ -93,4 +93,4 @@ def joined(several: Sequence[Groups]) -> Groups:
     owners = first.owners
     for other in others:
         owners = tuple(first_owners.append(others) for first_owners, others in zip(owners, other.owners, strict=True))
-    return Groups(sizes, histograms, first.reference, first.domain, extras, owners=owners)
+    return Groups(sizes, histograms, reference=first.reference, domain=first.domain, extras=extras, owners=owners)

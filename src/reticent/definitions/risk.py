@@ -171,9 +171,9 @@ def reidentification(groups: Groups, threshold: Number = "1/5") -> Reidentificat
         limit,
         prosecutor,
         journalist,
-        journalist.average,
-        int(groups.sizes[filled][people == 1].sum()),
-        has_population,
+        marketer=journalist.average,
+        uniques=int(groups.sizes[filled][people == 1].sum()),
+        population_known=has_population,
     )
 
 

@@ -61,7 +61,7 @@ def spread_of(groups: Groups, dont_care: NDArray[np.bool_] | None) -> Spread:
 def _spread(groups: Groups) -> Spread:
     histograms, zeros = groups.histograms, np.zeros(len(groups), dtype=np.int64)
     weighted_logs = histograms.sum_cells(_weighted_logs(histograms.counts))
-    return Spread(groups.sizes, weighted_logs, histograms.distinct, histograms.top, zeros)
+    return Spread(groups.sizes, weighted_logs, values=histograms.distinct, top=histograms.top, capped=zeros)
 
 
 def _spread_sparing(groups: Groups, dont_care: NDArray[np.bool_]) -> Spread:
@@ -75,9 +75,9 @@ def _spread_sparing(groups: Groups, dont_care: NDArray[np.bool_]) -> Spread:
     fixed = Spread(
         histograms.add_cells(counts),
         histograms.sum_cells(np.where(is_dont_care, 0.0, logs)),
-        histograms.add_cells((~is_dont_care).astype(np.int64)),
-        histograms.reduce_max(counts),
-        zeros,
+        values=histograms.add_cells((~is_dont_care).astype(np.int64)),
+        top=histograms.reduce_max(counts),
+        capped=zeros,
     )
     return _with_capped(fixed, _only(histograms, is_dont_care))
 
@@ -116,7 +116,7 @@ def _with_capped(fixed: Spread, dont_care: Histograms) -> Spread:
         values[open_groups] += 1
         capped[open_groups] -= 1
         open_groups = open_groups[capped[open_groups] > 0]
-    return Spread(total, logs, values, fixed.top, capped)
+    return Spread(total, logs, values, top=fixed.top, capped=capped)
 
 
 def _only(histograms: Histograms, cells: NDArray[np.bool_]) -> Histograms:

@@ -91,12 +91,12 @@ class LocalEngine:
         return FrequencySet(
             table.hierarchies,
             levels,
-            distinct,
-            counted,
-            histograms,
-            domain,
-            {**self._extras(table, points), **people},
-            self._owners(table, points, joint, domain.size),
+            codes=distinct,
+            sizes=counted,
+            histograms=histograms,
+            domain=domain,
+            extras={**self._extras(table, points), **people},
+            owners=self._owners(table, points, joint, domain.size),
         )
 
     def finest(self, table: Table, floor: NodeLevels) -> NodeLevels:
@@ -148,7 +148,16 @@ class LocalEngine:
             )
             for unit, column in table.owners.items()
         )
-        return FrequencySet(table.hierarchies, (0,) * len(codes), codes, ones, histograms, domain, extras, owners)
+        return FrequencySet(
+            table.hierarchies,
+            (0,) * len(codes),
+            codes,
+            sizes=ones,
+            histograms=histograms,
+            domain=domain,
+            extras=extras,
+            owners=owners,
+        )
 
     def people(self, table: Table, counted: FrequencySet) -> FrequencySet:
         """The population as points without rows, each with its number of people."""
@@ -160,11 +169,11 @@ class LocalEngine:
         return FrequencySet(
             table.hierarchies,
             counted.levels,
-            tuple(column.take(firsts) for column in codes),
-            np.zeros(points, dtype=np.int64),
-            nobody,
-            counted.domain,
-            {"population": sum_by(ids, None, points)},
+            codes=tuple(column.take(firsts) for column in codes),
+            sizes=np.zeros(points, dtype=np.int64),
+            histograms=nobody,
+            domain=counted.domain,
+            extras={"population": sum_by(ids, None, points)},
         )
 
     def point_of_row(self, table: Table, frequencies: FrequencySet) -> NDArray[np.int64]:

@@ -167,7 +167,9 @@ def gate(target: str | Path, limits: str | Path | Limits, *, context: Context | 
         return GateResult(path, kind, limits_read.file, (failure,))
     subject = replace(subject, attacked=cache(subject.attacked))
     checks = tuple(check for part in _PARTS for check in part(subject, limits_read, path))
-    return GateResult(path, kind, limits_read.file, checks, _reservations(subject, limits_read, context))
+    return GateResult(
+        path, kind, limits=limits_read.file, checks=checks, reservations=_reservations(subject, limits_read, context)
+    )
 
 
 def _reservations(subject: GateSubject, limits: Limits, context: Context) -> tuple[str, ...]:

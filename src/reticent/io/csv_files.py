@@ -157,9 +157,16 @@ class CsvFile(RowSource):
         width = len(names)
         end, notes = _rows_end(survey, delimiter, width)
         layout = Layout(
-            survey.encoding, delimiter, names, begins - 1, records_layout.above > 0, records_layout.header, end,
-            (*records_layout.assumed, *(f"{self.path}: {note}" for note in notes)), survey.size,
-        )  # fmt: skip
+            survey.encoding,
+            delimiter,
+            names,
+            lines_above=begins - 1,
+            titles=records_layout.above > 0,
+            header=records_layout.header,
+            end=end,
+            assumed=(*records_layout.assumed, *(f"{self.path}: {note}" for note in notes)),
+            size=survey.size,
+        )
         if survey.odd_quotes:
             self._check_quotes(layout)
         return layout

@@ -238,7 +238,9 @@ class Source:
         if suffix in _SHEETS:
             from reticent.io.sheets import Workbook
 
-            return Workbook(path, self.sheet, self.header, self.skip_rows, self.number_names)
+            return Workbook(
+                path, self.sheet, header=self.header, skip_rows=self.skip_rows, number_names=self.number_names
+            )
         if suffix in _STATISTICS:
             from reticent.io.statistics_files import StatisticsFile
 
@@ -249,12 +251,12 @@ class Source:
         return CsvFile(
             path,
             delimiter,
-            self.encoding,
-            tuple(self.null_values),
-            dict(self.types),
-            self.header,
-            self.skip_rows,
-            self.number_names,
+            encoding=self.encoding,
+            null_values=tuple(self.null_values),
+            types=dict(self.types),
+            header=self.header,
+            skip_rows=self.skip_rows,
+            number_names=self.number_names,
         )
 
     def _served(self, address: str) -> RowSource:

@@ -168,5 +168,9 @@ def _named(names: pl.Series, where: NDArray[np.int64], groups: Groups, *, whole:
     ]
     unplaced = {name: _WHY[group] for name, group in everybody if group < 0}
     return Population(
-        GroupHistograms(groups), {name: group for name, group in everybody if group >= 0}, repeated, whole, unplaced
+        GroupHistograms(groups),
+        {name: group for name, group in everybody if group >= 0},
+        ambiguous=repeated,
+        whole=whole,
+        unplaced=unplaced,
     )

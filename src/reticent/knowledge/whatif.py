@@ -111,13 +111,21 @@ def explore(
     prior = probability(population, question.clauses)
     consistent = _consistent_elsewhere(population, known, question, budget_left, samples, seed)
     if consistent is False:
-        return WhatIf(question.text, None, prior, total, True, costs=costs)
+        return WhatIf(question.text, None, prior, cost=total, contradiction=True, costs=costs)
     connected = _beside(population, known, question)
     try:
         posterior = conditional(population, connected, question.clauses, budget_left)
         if posterior is None:
-            return WhatIf(question.text, None, prior, total, True, costs=costs)
-        return WhatIf(question.text, posterior if consistent else None, prior, total, False, bool(consistent), costs)
+            return WhatIf(question.text, None, prior, cost=total, contradiction=True, costs=costs)
+        return WhatIf(
+            question.text,
+            posterior if consistent else None,
+            prior,
+            cost=total,
+            contradiction=False,
+            exact=bool(consistent),
+            costs=costs,
+        )
     except BudgetExceeded:
         if not samples:
             raise
@@ -132,9 +140,19 @@ def _estimated(
 ) -> WhatIf:
     """Return the answer to a question by sampled worlds; without a belief if none was consistent."""
     if about is None:
-        return WhatIf(question.text, None, prior, cost, False, False, costs)
+        return WhatIf(question.text, None, prior, cost, contradiction=False, exact=False, costs=costs)
     interval = about.low, about.high
-    return WhatIf(question.text, about.value, prior, cost, False, False, costs, interval, about.confidence)
+    return WhatIf(
+        question.text,
+        about.value,
+        prior,
+        cost,
+        contradiction=False,
+        exact=False,
+        costs=costs,
+        interval=interval,
+        confidence=about.confidence,
+    )
 
 
 def _question(population: Population, ask: str | PersonValue) -> Fact:
@@ -182,9 +200,9 @@ def _surest(
     """Return the statement about which an adversary with this knowledge is surest."""
     risk = disclosure_risk(population, known, budget)
     if risk is None:
-        return WhatIf("anything", None, Fraction(0), total, True, costs=costs)
+        return WhatIf("anything", None, prior=Fraction(0), cost=total, contradiction=True, costs=costs)
     posterior, atom = risk
-    return WhatIf(str(atom), posterior, population.prior(atom), total, False, costs=costs)
+    return WhatIf(str(atom), posterior, prior=population.prior(atom), cost=total, contradiction=False, costs=costs)
 
 
 def _enumerated(
@@ -203,7 +221,7 @@ def _enumerated(
     total = sum(cost for _, cost in costs)
     prior = Fraction(sum(holds_in(world, question.clauses) for world in all_worlds), len(all_worlds))
     posterior = Fraction(hits, len(fitting)) if fitting else None
-    return WhatIf(question.text, posterior, prior, total, not fitting, costs=costs)
+    return WhatIf(question.text, posterior, prior, cost=total, contradiction=not fitting, costs=costs)
 
 
 def _shown(value: Fraction | float) -> str:

@@ -322,7 +322,7 @@ class Accounts:
         earlier_charges = () if earlier is None else earlier.charges
         unit, relation = cast(ProtectedUnit, newest["unit"]), cast(Relation, newest["relation"])
         total = Amounts(Fraction(newest["epsilon"]), Fraction(newest["delta"]))
-        return Account(reading.name(number), unit, relation, total, (*earlier_charges, *charges))
+        return Account(reading.name(number), unit, relation, total, charges=(*earlier_charges, *charges))
 
     def _earlier(self, reading: ReadTransaction, number: int) -> Account | None:
         """The spending of an earlier version from budgets of epsilon and delta, as an account of replaced rows; None if
@@ -354,7 +354,7 @@ class Accounts:
                     charges.append(AccountCharge(f"{names[0]} of earlier versions", loss, budgets[names[0]]["made"]))
         if not charges:
             return None
-        return Account(reading.name(number), "row", "replace", Amounts(*total), tuple(charges))
+        return Account(reading.name(number), "row", relation="replace", total=Amounts(*total), charges=tuple(charges))
 
 
 def account(dataset: str, ledger: str | Path | LedgerLocation | Ledger | None = None) -> Account:

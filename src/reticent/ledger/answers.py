@@ -57,7 +57,7 @@ class Answers:
             number = reading.known(dataset)
             rows = reading.rows("answers", number) if number is not None else []
         return [
-            AnsweredQuestion(kind, row["question"], row["decision"], row["answer"], row["made"])
+            AnsweredQuestion(kind, row["question"], decision=row["decision"], answer=row["answer"], made=row["made"])
             for row in rows
             if row["kind"] == kind
         ]

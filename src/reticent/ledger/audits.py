@@ -55,7 +55,7 @@ class NoisyNumbers:
         written = json.loads(text)
         low, high = map(Fraction, written["range"])
         numbers, scales = (tuple(map(Fraction, written[name])) for name in ("numbers", "scales"))
-        return cls(numbers, scales, low, high, Fraction(written["unit"]))
+        return cls(numbers, scales, low, high, unit=Fraction(written["unit"]))
 
 
 @dataclass(frozen=True)
@@ -303,7 +303,7 @@ class Audits:
                         user,
                         text,
                         made,
-                        tuple(sorted({*decisions_of.get(number, ()), *_numbers(decision_list)})),
+                        decisions=tuple(sorted({*decisions_of.get(number, ()), *_numbers(decision_list)})),
                     )
                     for number, user, text, made, decision_list in rows
                 ]
@@ -375,13 +375,23 @@ def _entry(row: Row) -> AuditEntry:
     else:
         answer = None if text is None else Fraction(text)
     return AuditEntry(
-        row["id"], row["column"], row["function"], row["identity"], row["size"], bool(row["answered"]), row["rule"],
-        row["reason"], answer, row["made"], row["members"], measured,
-    )  # fmt: skip
+        row["id"],
+        row["column"],
+        function=row["function"],
+        identity=row["identity"],
+        size=row["size"],
+        answered=bool(row["answered"]),
+        rule=row["rule"],
+        reason=row["reason"],
+        answer=answer,
+        made=row["made"],
+        members=row["members"],
+        measured=measured,
+    )
 
 
 def _token(row: Row) -> Token:
-    return Token(row["asker"], row["name"], row["digest"], row["made"], row["revoked"])
+    return Token(row["asker"], row["name"], digest=row["digest"], made=row["made"], revoked=row["revoked"])
 
 
 def _numbers(listed: str | None) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ class Budgets:
             purpose=spending.purpose,
             made=now(),
         )
-        return Budget(dataset, spending.column, spending.budget, budget.total, spent)
+        return Budget(dataset, spending.column, name=spending.budget, total=budget.total, spent=spent)
 
     def of(self, dataset: str, name: str, *, column: str | None = None) -> Budget:
         """The current state of a budget."""
@@ -86,7 +86,9 @@ class Budgets:
         number = reading.known(dataset)
         for row in reading.rows("budgets", number) if number is not None else ():
             if (row["scope"], row["name"]) == (_scope(column), name):
-                return row["id"], Budget(dataset, column, name, Fraction(row["total"]), Fraction(row["spent"]))
+                return row["id"], Budget(
+                    dataset, column, name, total=Fraction(row["total"]), spent=Fraction(row["spent"])
+                )
         return None
 
     def _find(self, reading: ReadTransaction, dataset: str, name: str, column: str | None) -> tuple[int, Budget]:

@@ -231,7 +231,11 @@ async def _run(
         computed_at = time.monotonic()
         await links.leave()
     return result, RunFigures(
-        links.rounds, links.bytes_sent, connected - began, computed_at - connected, time.process_time()
+        links.rounds,
+        links.bytes_sent,
+        connecting=connected - began,
+        computing=computed_at - connected,
+        processor=time.process_time(),
     )
 
 

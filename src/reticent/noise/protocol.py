@@ -79,7 +79,13 @@ async def take_part(network: Network, task: JointTask, rows: Sequence[int], char
     parts = {dealer: part for dealer, part in shares_by_dealer.items() if dealer < task.parties}
     noise, coins = await _noise(network, task, parts, layouts)
     numbers = await _open(network, task, (answer + noise) % gf.PRIME, coins, charge)
-    return PartyResult(numbers, coins, tuple(sorted(shares_by_dealer)), network.blamed, tuple(network.transcript))
+    return PartyResult(
+        numbers,
+        coins,
+        included=tuple(sorted(shares_by_dealer)),
+        blamed=network.blamed,
+        transcript=tuple(network.transcript),
+    )
 
 
 async def take_part_as_client(network: Network, task: JointTask, rows: Sequence[int]) -> None:
@@ -331,4 +337,6 @@ async def _passively(network: Network, task: JointTask, rows: Sequence[int], cha
             arithmetic, "noise", bits, task.thresholds, task.precision, task.outputs
         )
     numbers = _shown(network, await _charged(charge, lambda: arithmetic.open("answer", shares % gf.PRIME)), coins)
-    return PartyResult(numbers, coins, tuple(sorted(declared)), network.blamed, tuple(network.transcript))
+    return PartyResult(
+        numbers, coins, included=tuple(sorted(declared)), blamed=network.blamed, transcript=tuple(network.transcript)
+    )

@@ -80,18 +80,20 @@ class JointTask:
             session,
             plan.parties,
             threshold,
-            plan.level,
-            plan.query,
-            cells or (2 if plan.query == "count" else 1),
-            plan.bits,
-            plan.law,
-            0 if exponential else plan.quota,
-            plan.precision,
-            plan.thresholds,
-            str(plan.epsilon),
-            str(plan.delta),
-            clients,
-            MOST_ROWS[plan.query] if most_rows is None else whole(most_rows, "most_rows", low=1, high=gf.PRIME),
+            level=plan.level,
+            query=plan.query,
+            cells=cells or (2 if plan.query == "count" else 1),
+            bits=plan.bits,
+            law=plan.law,
+            quota=0 if exponential else plan.quota,
+            precision=plan.precision,
+            thresholds=plan.thresholds,
+            epsilon=str(plan.epsilon),
+            delta=str(plan.delta),
+            clients=clients,
+            most_rows=MOST_ROWS[plan.query]
+            if most_rows is None
+            else whole(most_rows, "most_rows", low=1, high=gf.PRIME),
         )
         size = task.layout(0, dealer=0).size
         if size > MOST_SHARINGS:

@@ -130,10 +130,12 @@ class _SelectionSearch:
         return ColumnSelection(
             tuple(name for name in self._order if name in self._quasi),
             {name: self._floors[name] for name in self._order if name in self._floors},
-            self._price(),
-            None if price_of_all is None else price_of_all.loss,
-            None if price_of_size is None else price_of_size.loss,
-            tuple(LeftOut(name, self._price_of_keeping(unit)) for unit in self._dropped_units for name in unit),
+            price=self._price(),
+            everything=None if price_of_all is None else price_of_all.loss,
+            size_alone=None if price_of_size is None else price_of_size.loss,
+            left_out=tuple(
+                LeftOut(name, self._price_of_keeping(unit)) for unit in self._dropped_units for name in unit
+            ),
         )
 
     @property

@@ -219,7 +219,16 @@ def propose(
     refusal = _too_few(frame.height)
     if refusal is not None:
         without_roles = tuple(ColumnProposal(column, None, "too few people for any protection") for column in profiles)
-        return Proposal(frame.height, without_roles, (), None, None, "refuse", (refusal,), refusal=refusal)
+        return Proposal(
+            frame.height,
+            without_roles,
+            definition=(),
+            key=None,
+            weight=None,
+            nulls="refuse",
+            notes=(refusal,),
+            refusal=refusal,
+        )
     weight = next((column.name for column in profiles if _is_weight(column)), None)
     first_roles = _with_known(_in_doubt(frame, [_first_look(column, weight) for column in profiles]))
     identified = [

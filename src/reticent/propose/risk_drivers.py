@@ -283,7 +283,7 @@ def _of_values(
     """Return the risks of some values; ``counts`` are the people with each value, the unique ones, and those unique because of it."""
     people, singles, by_it = counts
     return [
-        ValueRisk(name, str(labels[code]), int(people[code]), int(singles[code]), int(by_it[code]))
+        ValueRisk(name, str(labels[code]), rows=int(people[code]), alone=int(singles[code]), drives=int(by_it[code]))
         for code in codes.tolist()
     ]
 

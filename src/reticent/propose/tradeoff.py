@@ -153,7 +153,7 @@ def _afforded(
         proposal, columns=columns, definition=promised, headline=(*warnings, *proposal.headline), notes=notes
     )
     prices = tuple(price for _, price in priced)
-    return Tradeoff(affordable, conclusions.method, prices, compared, selection.left_out)
+    return Tradeoff(affordable, conclusions.method, prices, compared, left_out=selection.left_out)
 
 
 def _candidates(

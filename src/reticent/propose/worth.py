@@ -88,7 +88,7 @@ def poor_worth(
     cause = next(
         (cause for cause, _ in by_loss), f"the column {most_lossy!r}, together with {len(by_column) - 1} others"
     )
-    return LowUtility(loss, lost, cause, tuple(cause_and_remedy for _, cause_and_remedy in by_loss), may_try)
+    return LowUtility(loss, lost, cause, ways=tuple(cause_and_remedy for _, cause_and_remedy in by_loss), tried=may_try)
 
 
 def _remedies(table: Table, definition: Definition, name: str, loss: float) -> Iterator[tuple[str, Remedy]]:

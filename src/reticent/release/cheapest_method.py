@@ -210,7 +210,7 @@ class _Tried:
                 error = problem
             drafts.append(draft)
             errors.append(error)
-        return cls(candidates, table, sampled_table.rows, drafts, errors)
+        return cls(candidates, table, rows=sampled_table.rows, drafts=drafts, errors=errors)
 
     @cached_property
     def costs(self) -> list[MethodCost]:
@@ -253,11 +253,11 @@ def cost_of(draft: Draft) -> MethodCost:
     return MethodCost(
         draft.method,
         utility.get("loss", 0.0),
-        utility.loss_by_column,
-        draft.suppressed,
-        len(draft.evidence.published) if draft.evidence.groups else None,
-        sum(label_counts) / len(label_counts) if label_counts else None,
-        draft.recoding is not None and draft.recoding.uniform,
+        loss_by_column=utility.loss_by_column,
+        left_out=draft.suppressed,
+        groups=len(draft.evidence.published) if draft.evidence.groups else None,
+        labels=sum(label_counts) / len(label_counts) if label_counts else None,
+        uniform=draft.recoding is not None and draft.recoding.uniform,
     )
 
 

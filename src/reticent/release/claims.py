@@ -108,7 +108,9 @@ def check_claims(
         elif definition.needs_reference and not is_reference_valid:
             detail = "It compares with the whole table's histogram, but the certificate declares another one."
         else:
-            status, detail = _judged(EvidenceRequest(definition, reference, people, (definition,), earlier), side)
+            status, detail = _judged(
+                EvidenceRequest(definition, reference, people, naming=(definition,), earlier=earlier), side
+            )
         by_rows = status != "not re-checked" and not people_shown and definition.counts_people
         # Report only what was recomputed: the files show records, not people.
         claim_scope = replace(scope, unit="record") if by_rows else scope

@@ -151,16 +151,16 @@ class CountQuery:
 
     def at_most(self, value: int, bounds: tuple[int, int], rows: int) -> Count:
         """Return the answer of ``intersect``: the number of rows that could meet the condition."""
-        return Count(self.condition.text, self.estimator, value, bounds, None, rows)
+        return Count(self.condition.text, self.estimator, value, bounds, standard_error=None, rows=rows)
 
     def estimated(self, value: float, error: float, bounds: tuple[int, int], rows: int, model: str) -> Count:
         """Return the answer of ``uniform`` under the assumptions of ``model``."""
-        return Count(self.condition.text, self.estimator, value, bounds, error, rows, model)
+        return Count(self.condition.text, self.estimator, value, bounds, standard_error=error, rows=rows, model=model)
 
     def exactly(self, met: int, rows: int) -> Count:
         """Return the answer if the public side determines the count."""
         error = 0.0 if self.estimator == "uniform" else None
-        return Count(self.condition.text, self.estimator, met, (met, met), error, rows)
+        return Count(self.condition.text, self.estimator, value=met, bounds=(met, met), standard_error=error, rows=rows)
 
 
 def count_labels(

@@ -75,17 +75,27 @@ class DeclaredColumns:
         computable = {column.name: column.computable for column in columns if column.computable}
         record_classes, names = side.form.record_classes(manifest), tuple(reasons)
         if not names:
-            return cls({}, DeclaredFigures(0, 0), side.height, k, {})
+            return cls({}, DeclaredFigures(0, 0), records=side.height, k=k, reasons={})
         if record_classes is None:
             unknown = DeclaredFigures(None, None)
-            return cls(dict.fromkeys(names, unknown), unknown, side.height, k, reasons, computable)
+            return cls(
+                dict.fromkeys(names, unknown), unknown, records=side.height, k=k, reasons=reasons, computable=computable
+            )
         table, labels = record_classes
         rows, single_columns = side.rows[table], [(name,) for name in names]
         sizes, value_counts = class_sizes(rows, labels, [*single_columns, names]), class_sizes(rows, (), single_columns)
         figures = {columns: DeclaredFigures.of(column_class_sizes, k) for columns, column_class_sizes in sizes.items()}
         linking = tuple(name for name in names if _may_link(value_counts[name,], len(sizes[name,])))
         figures_by_name = {name: figures[name,] for name in names}
-        return cls(figures_by_name, figures[names], side.height, k, reasons, computable, linking)
+        return cls(
+            figures_by_name,
+            figures[names],
+            records=side.height,
+            k=k,
+            reasons=reasons,
+            computable=computable,
+            links=linking,
+        )
 
     @classmethod
     def stated(cls, certificate: Mapping[str, Any]) -> DeclaredColumns:
@@ -94,11 +104,13 @@ class DeclaredColumns:
         return cls(
             {entry["column"]: DeclaredFigures(entry["unique"], entry["few"]) for entry in entries},
             DeclaredFigures(all_of_them.get("unique"), all_of_them.get("few")),
-            all_of_them.get("records", 0),
-            all_of_them.get("k", USUAL_K),
-            {entry["column"]: entry["reason"] for entry in entries},
-            {entry["column"]: tuple(entry["computable_from"]) for entry in entries if entry["computable_from"]},
-            tuple(entry["column"] for entry in entries if entry["may_link"]),
+            records=all_of_them.get("records", 0),
+            k=all_of_them.get("k", USUAL_K),
+            reasons={entry["column"]: entry["reason"] for entry in entries},
+            computable={
+                entry["column"]: tuple(entry["computable_from"]) for entry in entries if entry["computable_from"]
+            },
+            links=tuple(entry["column"] for entry in entries if entry["may_link"]),
         )
 
     def listed(self) -> list[dict[str, Any]]:

@@ -354,7 +354,14 @@ class GroupFormat(Format):
         domain = draft.domains.get(name)
         # Whether values are missing depends on the data, so it is not part of the declaration.
         declared = [value for value in domain if value is not None] if domain is not None else None
-        return ManifestColumn(name, "quasi", ValueType.published(table.schema[name]), labels, self.shows, declared)
+        return ManifestColumn(
+            name,
+            "quasi",
+            kind=ValueType.published(table.schema[name]),
+            labels=labels,
+            published=self.shows,
+            domain=declared,
+        )
 
     def check(self, public: PublicSide) -> None:
         """Check that quasi columns are published in the way of this format, and that labels and manifest agree."""

@@ -157,18 +157,18 @@ class Manifest:
         manifest = cls(
             reader.get("format", str),
             tuple(_column(item) for item in reader.items("columns")),
-            {
+            tables={
                 name: _table(_ManifestReader(item, f"manifest.json, table {name!r}"))
                 for name, item in reader.get("tables", dict).items()
             },
-            reader.get("method", dict),
-            reader.get("unit", str),
-            tuple(_names(names, "manifest.json, quasi_sets") for names in reader.get("quasi_sets", list))
+            method=reader.get("method", dict),
+            unit=reader.get("unit", str),
+            quasi_sets=tuple(_names(names, "manifest.json, quasi_sets") for names in reader.get("quasi_sets", list))
             if sets
             else None,
-            reader.get("details", dict),
-            _read_known_rows(reader),
-            payload.get("unit_declared") is True,
+            details=reader.get("details", dict),
+            known_rows=_read_known_rows(reader),
+            unit_declared=payload.get("unit_declared") is True,
         )
         manifest._check()
         if payload != manifest.as_json():
@@ -254,7 +254,9 @@ def _column(reader: _ManifestReader) -> ManifestColumn:
         raise DataError(
             f"{reader.where}: published must be one of {', '.join(get_args(PublishedAs))}, not {published!r}."
         )
-    return ManifestColumn(name, role, kind, labels, cast(PublishedAs, published), _read_domain(reader, kind))
+    return ManifestColumn(
+        name, role, kind, labels, published=cast(PublishedAs, published), domain=_read_domain(reader, kind)
+    )
 
 
 def _read_known_rows(reader: _ManifestReader) -> KnownRows | None:

@@ -263,13 +263,21 @@ def _checked(
     side = PublicSide(side.manifest, content, side.rows)
     _judge_public(definition, draft, side, context)
     context.step("measuring")
-    return JudgedDraft(draft, side, _measured(table, definition, draft), words, spool)
+    return JudgedDraft(draft, side, private=_measured(table, definition, draft), words=words, spool=spool)
 
 
 def _measured(table: Table, definition: Definition, draft: Draft) -> PrivateSide:
     """Return the private side of a draft, including its cost."""
     utility, losses = measured_utility(table, definition, draft)
-    return PrivateSide(draft.evidence, draft.suppressed, utility, losses, draft.search, draft.private, draft.recoding)
+    return PrivateSide(
+        draft.evidence,
+        draft.suppressed,
+        utility,
+        loss_by_column=losses,
+        search=draft.search,
+        tables=draft.private,
+        recoding=draft.recoding,
+    )
 
 
 def _check_limits(table: Table, draft: Draft, method: Method) -> None:
@@ -364,17 +372,17 @@ def _manifest(table: Table, draft: Draft, form: Format, spool: Spool, known_row_
     return Manifest(
         draft.format,
         form.columns(draft, table, spool.rows),
-        {
+        tables={
             name: ManifestTable(spool.parts[name], tuple(rows.schema), spool.formulas(name))
             for name, rows in spool.rows.items()
         },
-        draft.method,
-        draft.unit or table.unit,
-        table.quasi_sets,
-        draft.details,
-        known_row_count,
+        method=draft.method,
+        unit=draft.unit or table.unit,
+        quasi_sets=table.quasi_sets,
+        details=draft.details,
+        known_rows=known_row_count,
         # Whether a person has several rows is not public if noise protects a declared unit.
-        table.unit_declared and draft.unit is None,
+        unit_declared=table.unit_declared and draft.unit is None,
     )
 
 

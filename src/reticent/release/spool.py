@@ -73,7 +73,7 @@ class Spool:
                 f"The release could not be written to the scratch folder {str(where)!r}: {error.strerror or error}. Make room there, or name another "
                 "folder with TMPDIR. Nothing was published."
             ) from error
-        return cls(rows, parts, files, fingerprints, scratch)
+        return cls(rows, parts, files, prints=fingerprints, _scratch=scratch)
 
     def closed_on_error(self) -> AbstractContextManager[None]:
         """Remove the files if the block fails."""

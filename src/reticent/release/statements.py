@@ -64,11 +64,11 @@ def scope_of(manifest: Manifest) -> ClaimScope:
     return ClaimScope(
         cast(CountedUnit, "record" if manifest.unit == "row" else manifest.unit),
         manifest.named("quasi"),
-        manifest.quasi_sets,
-        manifest.named("sensitive"),
-        manifest.named("declared"),
-        format_of(manifest.format).alike,
-        None if manifest.known_rows is None else manifest.known_rows.rows,
+        sets=manifest.quasi_sets,
+        sensitive=manifest.named("sensitive"),
+        declared=manifest.named("declared"),
+        alike=format_of(manifest.format).alike,
+        rows=None if manifest.known_rows is None else manifest.known_rows.rows,
     )
 
 

@@ -129,7 +129,14 @@ def safe(histograms: Measured, c: Number, k: int) -> Safety:
     first_unsafe = next((facts for facts, value in enumerate(values) if value >= threshold), None)
     if first_unsafe is None:
         first_unsafe = breaking_point(buckets, threshold, limit=max(DEEPEST, k))
-    return Safety(values[-1] < threshold, threshold, k, values[-1], first_unsafe, certainty_point(buckets))
+    return Safety(
+        values[-1] < threshold,
+        threshold,
+        k,
+        disclosure=values[-1],
+        breaking_point=first_unsafe,
+        certainty_point=certainty_point(buckets),
+    )
 
 
 def holds(buckets: Buckets, c: Fraction, k: int) -> bool:

@@ -44,7 +44,9 @@ def republished(history: History, weaker: str, context: Context | None = None) -
             else _again(history, weaker, Path(folder), context)
         )
     original = history.series
-    return PublishedSeries(original.domain, original.m, original.sensitive, original.orders, releases)
+    return PublishedSeries(
+        original.domain, original.m, sensitive=original.sensitive, orders=original.orders, releases=releases
+    )
 
 
 def _snapshots(history: History) -> Iterator[tuple[SeriesRelease, pl.DataFrame]]:

@@ -145,7 +145,7 @@ class _Holdback:
                     open_tracks.append(neighbour)
         groups = {group for track_groups in groups_of.values() for group in track_groups}
         capacity = {group: Counter(tracks.shown(group).tolist()) for group in groups}
-        return cls(m, waited, list(connected), groups_of, capacity, must_differ)
+        return cls(m, waited, linked=list(connected), homes=groups_of, room=capacity, differ=must_differ)
 
     def learned(self) -> dict[int, dict[int, Fraction]] | None:
         """Return the probabilities of values for each linked track; None if there are too many worlds, or none in which people would have waited."""

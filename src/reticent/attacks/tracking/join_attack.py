@@ -36,7 +36,14 @@ class _Edges:
     slot: Places
 
     def kept(self, chosen: NDArray[np.bool_]) -> _Edges:
-        return _Edges(self.track, self.group, self.value, self.fakes, self.person[chosen], self.slot[chosen])
+        return _Edges(
+            self.track,
+            self.group,
+            value=self.value,
+            fakes=self.fakes,
+            person=self.person[chosen],
+            slot=self.slot[chosen],
+        )
 
 
 @dataclass(frozen=True)
@@ -133,10 +140,10 @@ def _edges(release: SeriesRelease, points: NDArray[np.float64], tracks: Places) 
     return _Edges(
         tracks,
         np.repeat(np.arange(len(release), dtype=np.int32), release.sizes),
-        release.values.astype(np.int32),
-        np.repeat(np.arange(len(release), dtype=np.int32), release.counterfeits),
-        np.repeat(people, rows),
-        places_in(release.offsets[groups], rows).astype(np.int32),
+        value=release.values.astype(np.int32),
+        fakes=np.repeat(np.arange(len(release), dtype=np.int32), release.counterfeits),
+        person=np.repeat(people, rows),
+        slot=places_in(release.offsets[groups], rows).astype(np.int32),
     )
 
 

@@ -292,7 +292,7 @@ class _Transfer:
         """
         targets: dict[State, int] = {}
         index_of: dict[State, int] = {}
-        layer = _Layer(track, [], [], [], list(self._states.values()))
+        layer = _Layer(track, [], target=[], chosen=[], weights=list(self._states.values()))
         if self._is_too_large:
             return
         for source, ((live, room), weight) in enumerate(self._states.items()):
