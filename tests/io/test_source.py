@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -537,3 +538,14 @@ def test_a_stream_that_can_be_read_once_is_read_once() -> None:
     assert source.columns() == ["age", "sex"]
     assert source.read(["sex"]).rows() == [("f",), ("m",)]
     assert source.read().equals(frame)
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical, pl.Enum(["white", "Unknown", "black"])])
+def test_spellings_of_missing_values_apply_to_categories_as_to_texts(tmp_path: Path, dtype: Any) -> None:
+    values = ["white", "Unknown", None, "black"]
+    pl.DataFrame({"race": pl.Series(values, dtype=dtype), "age": [1, 2, 3, 4]}).write_parquet(tmp_path / "rows.parquet")
+    source = Source(tmp_path / "rows.parquet", null_values=["Unknown", "2"])
+    for frame in (source.read(), pl.concat(source.stream(["race", "age"]).chunks())):
+        assert frame["race"].cast(pl.String).to_list() == ["white", None, None, "black"]
+        assert frame["race"].dtype == dtype
+        assert frame["age"].to_list() == [1, 2, 3, 4]

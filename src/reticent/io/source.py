@@ -286,13 +286,18 @@ class Source:
             return rows
         # Column by column: polars takes some names for patterns.
         spelled = list(self.null_values)
-        return pl.DataFrame([_without(column, spelled) if column.dtype == pl.String else column for column in rows])
+        texts = (pl.String, pl.Categorical, pl.Enum)
+        return pl.DataFrame([_without(column, spelled) if column.dtype in texts else column for column in rows])
 
 
-def _without(texts: pl.Series, spelled: list[str]) -> pl.Series:
-    """Return texts with null for those that are ``spelled`` as missing."""
-    fixed_name = texts.alias("text")
-    return fixed_name.set(fixed_name.is_in(spelled), None).alias(texts.name)
+def _without(column: pl.Series, spelled: list[str]) -> pl.Series:
+    """Return texts or categories with null for those that are ``spelled`` as missing."""
+    fixed_name = column.alias("text")
+    missing = fixed_name.cast(pl.String).is_in(spelled).fill_null(False)
+    if not missing.any():
+        return column
+    kept = pl.when(~missing).then(pl.col("text"))
+    return fixed_name.to_frame().select(kept.alias("text")).to_series().alias(column.name)
 
 
 @dataclass(frozen=True, eq=False)
