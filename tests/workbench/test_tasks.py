@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from reticent.policy import Policy, publish_policy
 from reticent.registry import METHODS
 from reticent.table import Anything
 from reticent.utility import WorkloadError
+from reticent.workbench import figures
 from reticent.workbench.pages.more import _first_facts, public_values
 from reticent.workbench.tasks import columns, data, explore, release_task, verticals
 from reticent.workbench.tasks.distributions import distributions, spread
@@ -451,3 +453,12 @@ def test_facts_are_weighed_by_someone_who_sees_the_candidate(tmp_path: Path) -> 
     # Nobody shares an age, so only the groups of the candidate leave anything open.
     assert "P1=cold has probability 1 " not in found["cards"][0]["title"]
     assert "P1=cold has probability" in found["cards"][0]["title"]
+
+
+def test_a_scatter_has_round_numbers_at_its_axes() -> None:
+    points = [{"key": "a", "objective": 0.511, "risk": 0.052}, {"key": "b", "objective": 0.27, "risk": 0.019}]
+    ticks = re.findall(r'<text class="tick"[^>]*>([^<]*)</text>', figures.scatter(points, ["a", "b"], "/p", "node"))
+    assert [each for each in ticks if "%" in each] == [
+        *("0%", "10.0%", "20.0%", "30.0%", "40.0%", "50.0%"),
+        *("0%", "1.0%", "2.0%", "3.0%", "4.0%", "5.0%"),
+    ]

@@ -204,9 +204,7 @@ def test_a_release_synthetic_rows_and_a_plain_file_are_attacked_as_by_the_public
         sensitive="ill",
     )
     rt.publish(table, rt.KAnonymity(5)).save(tmp_path / "release")
-    assert_shown(
-        rt.attack(tmp_path / "release").card(), answered(shop, project, "attack", path=tmp_path / "release")
-    )
+    assert_shown(rt.attack(tmp_path / "release").card(), answered(shop, project, "attack", path=tmp_path / "release"))
     rows = pl.read_csv(tmp_path / "people.csv")
     plain = rt.attack(rt.Table(rows, quasi=["age", "town"], sensitive=["illness"])).card()
     named = {"quasi": "age, town", "sensitive": "illness"}

@@ -8,6 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from reticent.base.charts import ChartAxis
+
 
 def number(value: Any) -> str:
     """Format an integer with thousands separators, or a fraction with three digits."""
@@ -210,13 +212,15 @@ def scatter(points: Sequence[Mapping[str, Any]], frontier: Sequence[str], url: s
     parts = [
         f'<line class="axis" x1="{left}" x2="{width}" y1="{height - bottom + 8}" y2="{height - bottom + 8}"/><line class="axis" x1="{left}" x2="{left}" y1="0" y2="{height - bottom + 8}"/>'
     ]
-    for step in range(5):
-        x, y = left + (width - left - 20) * step / 4, (height - bottom) * (1 - step / 4) + 8
+    for value in ChartAxis("", 0, most_x).ticks:
+        x, _ = at({"objective": value, "risk": 0})
         parts.append(
-            f'<text class="tick" x="{x:.0f}" y="{height - bottom + 24}" text-anchor="middle">{percent_text(most_x * step / 4)}</text>'
+            f'<text class="tick" x="{x:.0f}" y="{height - bottom + 24}" text-anchor="middle">{percent_text(value)}</text>'
         )
+    for value in ChartAxis("", 0, most_y).ticks:
+        _, y = at({"objective": 0, "risk": value})
         parts.append(
-            f'<text class="tick" x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{percent_text(most_y * step / 4)}</text>'
+            f'<text class="tick" x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{percent_text(value)}</text>'
         )
     parts.append(
         f'<text class="tick" x="{(width + left) / 2}" y="{height - 2}" text-anchor="middle">detail lost</text><text class="tick" x="{left + 6}" y="10">average risk</text>'
