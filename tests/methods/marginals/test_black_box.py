@@ -60,3 +60,21 @@ def test_a_whole_run_tells_one_record_no_better_than_promised(
 def test_a_whole_run_tells_both_records_of_a_person_no_better_than_promised(delta: str) -> None:
     tables = [rt.Table(frame, quasi=["a", "b"], key="person", rows_per_person=2) for frame in PERSON]
     assert violation(tables, rt.UnboundedDP(1, delta), [["a", "b"]], 4000, delta) <= 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", ["0", "1e-3"], ids=["Laplace", "Gauss"])
+def test_a_run_that_merges_rare_values_by_chance_tells_one_record_no_better_than_promised(delta: str) -> None:
+    """Counts of two values are near the bound below which values are merged: which cells the pair counts depends on the noise. Seen are the merged cells too."""
+    rows = [("x", "u")] * 40 + [("x", "v")] * 60 + [("y", "u")] * 25 + [("z", "v")] * 24
+    frames = [pl.DataFrame(more + rows, schema=["a", "b"], orient="row") for more in ([("z", "v")], [])]
+    tables = [rt.Table(frame, quasi=["a", "b"]) for frame in frames]
+    method = rt.Marginals("mst", {"a": ["x", "y", "z"], "b": ["u", "v"]})
+
+    def run(which: int) -> Hashable:
+        published = method.draft(tables[which], rt.UnboundedDP(1, delta))
+        records, noisy = (published.tables[name].frame() for name in ("records", "marginals"))
+        last = int(np.clip(noisy["noisy_count"][-1] - 24, -20, 20)) // 10
+        return "merged" in published.details, records.filter(pl.col("a") == "z").height // 8, last
+
+    assert largest_violation(run, 2000, 1.0, float(Fraction(delta))) <= 0

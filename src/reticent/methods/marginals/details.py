@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,10 @@ from reticent.base.exact import whole
 from reticent.base.privacy_cost import UNITS, ProtectedUnit
 from reticent.conditions import Condition
 from reticent.errors import DataError, PolicyError
+from reticent.methods.marginals.domain_compression import Groups, MergedCells, rare_groups
 from reticent.methods.marginals.plan import MarginalsPlan, NoisyStep
 from reticent.methods.noisy_columns import ProtectedRecords, PublicColumn, combinations_of
+from reticent.noise import WholeNoise
 from reticent.table import to_plain
 
 _MOST_COMBINATIONS = 1_000_000
@@ -24,7 +26,7 @@ _MOST_COMBINATIONS = 1_000_000
 @dataclass(frozen=True)
 class MarginalsDetails:
     """The public ``columns``, the ``plan``, the selection of marginals (``select``), the privacy ``unit``, the number of records if it is public (``total``), and conditions that no
-    record meets (``impossible``)."""
+    record meets (``impossible``). Groups of rare cells (``merged``) are one cell each in marginals of several columns; marginals of one column count every cell."""
 
     columns: tuple[PublicColumn, ...]
     plan: MarginalsPlan
@@ -32,6 +34,7 @@ class MarginalsDetails:
     unit: ProtectedUnit
     total: int | None = None
     impossible: tuple[str, ...] = ()
+    merged: Mapping[str, Groups] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -44,6 +47,9 @@ class MarginalsDetails:
                 raise DataError(f"A noisy step uses the columns {', '.join(step.columns)}, which are not all declared.")
         for condition in self.impossible:
             excluded(self.columns, condition)
+        if set(self.merged) - names:
+            raise DataError("Cells of a column are merged that is not declared.")
+        _ = self._merged_columns
 
     @cached_property
     def by_name(self) -> dict[str, PublicColumn]:
@@ -55,9 +61,30 @@ class MarginalsDetails:
         """The steps whose noisy counts are published, in their order."""
         return tuple(step for step in self.plan.steps if step.kind == "measure")
 
+    @cached_property
+    def _merged_columns(self) -> dict[str, PublicColumn]:
+        columns = {name: self.by_name[name] for name in self.merged}
+        return {name: MergedCells(columns[name].size, self.merged[name]).column(columns[name]) for name in columns}
+
+    def counted_columns(self, columns: Sequence[str]) -> list[PublicColumn]:
+        """Some columns with the cells that a marginal of them counts."""
+        merged = self._merged_columns if len(columns) > 1 else {}
+        return [merged.get(name, self.by_name[name]) for name in columns]
+
     def cells(self, columns: Sequence[str]) -> int:
-        """The number of cells of some columns together."""
-        return int(np.prod([self.by_name[name].size for name in columns], dtype=object))
+        """The number of cells of a marginal of some columns."""
+        return int(np.prod([column.size for column in self.counted_columns(columns)], dtype=object))
+
+    def rare_groups(self, counts: Sequence[NDArray[np.int64]]) -> dict[str, Groups]:
+        """The cells that are merged by the rule of MST, from the published ``counts`` of :attr:`measured`."""
+        kept = {name for condition in self.impossible for name in Condition.of(condition).scope}
+        groups: dict[str, Groups] = {}
+        for step, noisy in zip(self.measured, counts, strict=True):
+            name = step.columns[0]
+            if len(step.columns) == 1 and name not in kept:
+                deviation = WholeNoise(self.plan.currency, step.scale).deviation
+                groups[name] = rare_groups(self.by_name[name], noisy, deviation)
+        return {name: group for name, group in groups.items() if group}
 
     def words(self, records: int) -> str:
         """A description of the release for the public."""
@@ -77,6 +104,7 @@ class MarginalsDetails:
             "unit": self.unit,
             "total": self.total,
             "impossible": list(self.impossible),
+            **({"merged": to_plain(dict(self.merged))} if self.merged else {}),
         }
 
     @classmethod
@@ -89,13 +117,12 @@ class MarginalsDetails:
             written["unit"],
             written["total"],
             tuple(map(str, written["impossible"])),
+            {name: tuple(map(tuple, groups)) for name, groups in written.get("merged", {}).items()},
         )
 
     def in_order_of(self, names: Sequence[str]) -> MarginalsDetails:
         """The same details with the columns in the order of the published table, because JSON objects are unordered."""
-        return MarginalsDetails(
-            tuple(self.by_name[name] for name in names), self.plan, self.select, self.unit, self.total, self.impossible
-        )
+        return replace(self, columns=tuple(self.by_name[name] for name in names))
 
 
 def excluded(columns: Sequence[PublicColumn], condition: str) -> tuple[tuple[str, ...], NDArray[np.int64]]:

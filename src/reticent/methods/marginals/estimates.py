@@ -111,7 +111,7 @@ def _measured_sums(
     noisy: NDArray[np.int64],
 ) -> _MeasuredSums:
     """Return the sums of a measured marginal's noisy counts over the cells that a condition covers, for certain and possibly."""
-    concerned = [details.by_name[name] for name in columns]
+    concerned = details.counted_columns(columns)
     codes = combinations_of([column.size for column in concerned])
     scope = set(condition.scope)
     covers = condition.covers(

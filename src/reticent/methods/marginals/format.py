@@ -66,7 +66,11 @@ class MarginalsFormat(NoisyColumnsFormat):
         """Check that every measured marginal has a count for each of its cells, in order, and that records are sorted and belong to the domain."""
         details = self.read(public)
         self.check_unit(public, details.unit)
-        self.noisy_counts(public, details)
+        counts = self.noisy_counts(public, details)
+        if details.merged and details.merged != details.rare_groups(counts):
+            raise DataError(
+                "The cells that were counted as one are not those that are rare by the noisy counts of single columns; the file was changed after it was published."
+            )
         records = public.rows["records"].frame()
         if details.total is not None and records.height > 10 * max(details.total, 1):
             raise DataError("There are many more synthetic records than records; the file was changed.")
@@ -89,7 +93,7 @@ class MarginalsFormat(NoisyColumnsFormat):
         for number, (step, size) in enumerate(zip(details.measured, sizes, strict=True), 1):
             part = frame.slice(start, size)
             names_match = (part[MEASUREMENT] == number).all() and (part[COLUMNS] == ", ".join(step.columns)).all()
-            if not names_match or part[CELL].to_list() != cell_labels([details.by_name[name] for name in step.columns]):
+            if not names_match or part[CELL].to_list() != cell_labels(details.counted_columns(step.columns)):
                 raise DataError(
                     f"The cells of measurement {number} are not those of its columns, in order; the file was changed after it was published."
                 )
@@ -115,6 +119,11 @@ class MarginalsFormat(NoisyColumnsFormat):
         ]
         if details.total is None:
             risks.append("The number of synthetic records is a noisy estimate of the number of records.")
+        if details.merged:
+            merged = ", ".join(name for name in details.by_name if name in details.merged)
+            risks.append(
+                f"Marginals of several columns count the values of {merged} that are rare by noisy counts as one: how a single rare value goes together with other columns is not measured."
+            )
         if any(step.kind == "cut" for step in details.plan.steps):
             risks.append("Bins of some columns were cut by noisy counts, which the plan pays for.")
         if details.impossible:

@@ -165,28 +165,37 @@ class _Factors:
 
 @dataclass(frozen=True)
 class _MeanCounts:
-    """All measurements of some columns combined: their precision-weighted mean, and its precision."""
+    """All measurements of some columns combined: their precision-weighted mean, and its precision, of each cell if cells differ."""
 
     counts: Array
-    precision: float
+    precision: float | Array
+
+    @property
+    def total_precision(self) -> float:
+        """The precision of the sum of all counts."""
+        return float(1 / np.sum(np.broadcast_to(1 / np.asarray(self.precision), self.counts.shape)))
 
 
 def _together(sizes: Mapping[str, int], measurements: Sequence[Measurement]) -> dict[Clique, _MeanCounts]:
     """Return one mean per set of columns for measurements of the same columns, weighted by their precision, and its precision."""
-    sums: dict[Clique, tuple[Array, float]] = {}
+    sums: dict[Clique, tuple[Array, float | Array]] = {}
     for measurement in measurements:
-        precision = measurement.deviation**-2
+        precision = measurement.precision
         summed_before, weight = sums.get(measurement.columns, (np.zeros(len(measurement.counts)), 0.0))
         sums[measurement.columns] = summed_before + precision * measurement.counts, weight + precision
+    shapes = {columns: [sizes[name] for name in columns] for columns in sums}
     return {
-        columns: _MeanCounts((summed / weight).reshape([sizes[name] for name in columns]), weight)
+        columns: _MeanCounts(
+            (summed / weight).reshape(shapes[columns]),
+            weight if isinstance(weight, float) else weight.reshape(shapes[columns]),
+        )
         for columns, (summed, weight) in sums.items()
     }
 
 
 def _estimated_total(means: Mapping[Clique, _MeanCounts]) -> float:
     """The precision-weighted estimate of the number of records from all measurements."""
-    weights = np.array([mean.precision / mean.counts.size for mean in means.values()])
+    weights = np.array([mean.total_precision for mean in means.values()])
     return max(1.0, float(weights @ [mean.counts.sum() for mean in means.values()] / weights.sum()))
 
 
@@ -223,7 +232,7 @@ def fitted(
         gradient = {columns: means[columns].precision * error for columns, error in errors.items()}
         return sum(float(np.vdot(gradient[columns], errors[columns])) for columns in means) / 2, estimated, gradient
 
-    step = 2 / (count * sum(mean.precision for mean in means.values()))
+    step = 2 / (count * sum(float(np.max(mean.precision)) for mean in means.values()))
     growth, cells = 2.0, sum(mean.counts.size for mean in means.values())
     loss, estimated, gradient = judged(factors)
     loss_at_last_check = loss

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -15,14 +15,16 @@ OWN_COLUMNS = (MEASUREMENT, COLUMNS, CELL, COUNT, ERROR)
 _SCHEMA = {MEASUREMENT: pl.Int64, COLUMNS: pl.String, CELL: pl.String, COUNT: pl.Int64, ERROR: pl.Float64}
 
 
-def marginal_table(measurements: Sequence[Measurement], columns: Mapping[str, PublicColumn]) -> pl.DataFrame:
-    """All measurements concatenated, numbered from 1."""
+def marginal_table(
+    measurements: Sequence[Measurement], counted_columns: Callable[[Sequence[str]], list[PublicColumn]]
+) -> pl.DataFrame:
+    """All measurements concatenated, numbered from 1; ``counted_columns`` are the columns of a measurement with the cells that it counts."""
     parts = [
         pl.DataFrame(
             {
                 MEASUREMENT: np.full(len(measurement.counts), number),
                 COLUMNS: [", ".join(measurement.columns)] * len(measurement.counts),
-                CELL: cell_labels([columns[name] for name in measurement.columns]),
+                CELL: cell_labels(counted_columns(measurement.columns)),
                 COUNT: measurement.counts,
                 ERROR: np.full(len(measurement.counts), measurement.deviation),
             },

@@ -33,6 +33,7 @@ from reticent.methods.marginals.selection import (
     FixedWorkload,
     MarginalSelection,
     MaximumSpanningTree,
+    PublicFacts,
 )
 from reticent.methods.noisy_columns import (
     DPTarget,
@@ -146,20 +147,27 @@ class Marginals:
         records = self._records(table)
         total = records.total(table, target.relation)
         excluded_cells = tuple(ImpossibleCells(*excluded(columns, condition)) for condition in self.impossible)
-        fit = self.selection.fit(noisy, None if total is None else float(total), excluded_cells, context)
+        public = PublicFacts(columns, None if total is None else float(total), excluded_cells)
+        fit = self.selection.fit(noisy, public, context)
         details = MarginalsDetails(
-            columns, noisy.plan, self.selection.name, records.unit, total, tuple(self.impossible)
+            columns,
+            noisy.plan,
+            self.selection.name,
+            records.unit,
+            total,
+            tuple(self.impossible),
+            fit.compression.groups,
         )
         context.step("drawing records")
         count = self.rows or total or max(1, round(fit.model.total))
         seed = int(context.randomness.integers(2**32, 1)[0])
-        codes = fit.model.records(count, seed)
+        codes = fit.records(count, seed)
         source = np.random.default_rng(seed)
         drawn = pl.DataFrame([column.decode(codes[column.name], source) for column in columns])
         return Draft(
             format=FORMAT,
             tables={
-                "marginals": FrameRows(marginal_table(fit.measurements, details.by_name)),
+                "marginals": FrameRows(marginal_table(fit.measurements, details.counted_columns)),
                 "records": FrameRows(drawn.sort(drawn.columns, nulls_last=False)),
             },
             evidence=Evidence(plan=details.plan),

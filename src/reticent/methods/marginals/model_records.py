@@ -41,6 +41,19 @@ def model_records(tree: JunctionTree, shares: Sequence[Array], count: int, seed:
     return {name: drawn[name] for name in tree.sizes}
 
 
+def split_codes(codes: Codes, table: Array, beside: Sequence[Codes], source: np.random.Generator) -> Codes:
+    """A finer code for every record from the row of a ``table`` of weights that its code states; nearly independent of the columns ``beside``. Rows with a single weight are not sampled."""
+    weighted = table > 0
+    split: Codes = weighted.argmax(axis=1)[codes]
+    sampled = np.flatnonzero(weighted.sum(axis=1)[codes] > 1)
+    if len(sampled):
+        # Values that no sampled record can get are left out, which are most of them.
+        values = np.flatnonzero(weighted[np.unique(codes[sampled])].any(axis=0))
+        chosen = _column(table[:, values], codes[sampled], [other[sampled] for other in beside], source)
+        split[sampled] = values[chosen]
+    return split
+
+
 def _keys(drawn: Mapping[str, Codes], names: Iterable[str], sizes: Mapping[str, int], count: int) -> Codes:
     keys = np.zeros(count, dtype=np.int64)
     for name in names:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from reticent.base.context import Context
 from reticent.base.privacy_cost import Relation
 from reticent.errors import PolicyError
+from reticent.methods.marginals.domain_compression import MergedCells
 from reticent.methods.marginals.plan import MarginalsPlan, NoisyStep, StepKind
 from reticent.noise import Currency, WholeNoise, least_scale, opendp_core
 
@@ -23,11 +25,35 @@ MOST_CELLS = 5_000_000
 
 @dataclass(frozen=True)
 class Measurement:
-    """Noisy counts of all cells of some columns, in the order of the domain (the last column varies fastest), and their standard deviation."""
+    """Noisy counts of all cells of some columns, in the order of the domain (the last column varies fastest), and the standard deviation of the noise.
+
+    ``summed`` is given where cells were merged: how many noisy counts each of ``counts`` is the sum of.
+    """
 
     columns: tuple[str, ...]
     counts: Counts
     deviation: float
+    summed: Counts | None = None
+
+    @property
+    def precision(self) -> float | NDArray[np.float64]:
+        """The inverse of the variance of the counts; one number if it is that of all cells."""
+        precision = self.deviation**-2
+        return precision if self.summed is None else precision / self.summed
+
+    def merged(self, cells: MergedCells) -> Measurement:
+        """The same measurement of a single column, as one of its merged ``cells``."""
+        counts = np.zeros(cells.merged_size, dtype=np.int64)
+        np.add.at(counts, cells.codes, self.counts)
+        return replace(self, counts=counts, summed=np.bincount(cells.codes))
+
+
+@dataclass
+class _Spending:
+    """What a budget paid for. Mutable: grows with every step."""
+
+    spent: Fraction = Fraction(0)
+    steps: list[NoisyStep] = field(default_factory=list)
 
 
 class NoisyTable:
@@ -50,10 +76,19 @@ class NoisyTable:
     ) -> None:
         self._codes, self.sizes = dict(codes), dict(sizes)
         self.currency, self.total, self.rows, self.relation = currency, total, rows, relation
-        self.spent = Fraction(0)
-        self.steps: list[NoisyStep] = []
+        self._spending = _Spending()
         self._exact: dict[tuple[str, ...], Counts] = {}
         self._source = context.randomness.repeatable()
+
+    @property
+    def spent(self) -> Fraction:
+        """The part of the budget that is used up."""
+        return self._spending.spent
+
+    @property
+    def steps(self) -> list[NoisyStep]:
+        """The steps so far, in order."""
+        return self._spending.steps
 
     @property
     def left(self) -> Fraction:
@@ -73,6 +108,14 @@ class NoisyTable:
         """Replace the cells of a column (by bins at noisy quantiles)."""
         self._codes[name], self.sizes[name] = codes, size
         self._exact = {columns: counts for columns, counts in self._exact.items() if name not in columns}
+
+    def compressed(self, columns: Mapping[str, MergedCells]) -> NoisyTable:
+        """The same table, paid by the same budget, with the cells of some ``columns`` merged; this one stays as it is."""
+        merged_table = copy.copy(self)
+        merged_table._codes, merged_table.sizes, merged_table._exact = dict(self._codes), dict(self.sizes), {}
+        for name, merged in columns.items():
+            merged_table.replaced(name, merged.codes[self._codes[name]], merged.merged_size)
+        return merged_table
 
     def scale(self, kind: StepKind, cost: Fraction) -> Fraction:
         """The smallest noise scale, with few binary digits, that costs at most ``cost``."""
@@ -126,6 +169,6 @@ class NoisyTable:
         step_cost = step.cost(self.currency, self.rows, self.relation)
         if step_cost > self.left:
             raise PolicyError("The budget of this release cannot pay for another noisy step.")
-        self.spent += step_cost
-        self.steps.append(step)
+        self._spending.spent += step_cost
+        self._spending.steps.append(step)
         return scale

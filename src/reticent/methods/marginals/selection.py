@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reticent.base.context import Context
+from reticent.methods.marginals.domain_compression import DomainCompression, MergedCells, rare_groups
 from reticent.methods.marginals.graphical_model import GraphicalModel, ImpossibleCells, fitted
 from reticent.methods.marginals.junction_tree import Clique, model_cells
 from reticent.methods.marginals.noisy_table import MOST_CELLS, Measurement, NoisyTable
+from reticent.methods.noisy_columns import PublicColumn
 
 _FINAL_ROUNDS = 1000
 _CELLS_VISITED, _LEAST_ROUNDS = 20_000_000, 25
@@ -28,11 +31,25 @@ _NEAR_ENOUGH = 0.3
 
 
 @dataclass(frozen=True)
+class PublicFacts:
+    """What is public of a table before anything is measured: its ``columns``, the ``total`` number of records if it is public, and the structural zeros (``excluded``)."""
+
+    columns: Sequence[PublicColumn]
+    total: float | None = None
+    excluded: Sequence[ImpossibleCells] = ()
+
+
+@dataclass(frozen=True)
 class Fit:
-    """All measurements, and the model fitted to them."""
+    """All measurements, the model fitted to them, and the cells that were merged in it."""
 
     measurements: tuple[Measurement, ...]
     model: GraphicalModel
+    compression: DomainCompression = field(default_factory=DomainCompression)
+
+    def records(self, count: int, seed: int) -> dict[str, NDArray[np.int64]]:
+        """``count`` synthetic records as category codes of the declared cells."""
+        return self.compression.expanded(self.model.records(count, seed), (seed, 1))
 
 
 class MarginalSelection(ABC):
@@ -41,8 +58,8 @@ class MarginalSelection(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
-        """Spend the table's budget, and fit a model to the measurements; ``total`` is the number of records if it is public, ``excluded`` are structural zeros."""
+    def fit(self, table: NoisyTable, public: PublicFacts, context: Context) -> Fit:
+        """Spend the table's budget, and fit a model to the measurements."""
 
     @abstractmethod
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
@@ -74,7 +91,7 @@ class FixedWorkload(MarginalSelection):
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
         return next(iter(self.costs(total, columns).values()))
 
-    def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+    def fit(self, table: NoisyTable, public: PublicFacts, context: Context) -> Fit:
         """Measure the listed marginals, each with its share of the budget, and fit a model to them."""
         costs = self.costs(table.left, table.sizes)
         measured = []
@@ -83,47 +100,88 @@ class FixedWorkload(MarginalSelection):
             measured.append(table.measured(clique, cost))
         context.step("fitting a model")
         rounds, near = _FINAL_ROUNDS, _NEAR_ENOUGH
-        model = fitted(table.sizes, measured, total, excluded, rounds=rounds, context=context, near=near)
+        model = fitted(table.sizes, measured, public.total, public.excluded, rounds=rounds, context=context, near=near)
         return Fit(tuple(measured), model)
 
 
 @dataclass(frozen=True)
 class MaximumSpanningTree(MarginalSelection):
-    """MST: all single columns, then the pairs of a tree over the columns, selected one by one by their deviation from independence; a third of the budget for each of the three steps."""
+    """MST: all single columns, then the pairs of a tree over the columns, selected one by one by their deviation from independence; a third of the budget for each of the three steps.
+
+    Pairs are selected and counted in a compressed domain: values that are rare by the noisy count of their column are one cell.
+    """
 
     name: ClassVar[str] = "mst"
 
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
         return total / (3 if len(columns) > 1 else 1) / len(columns)
 
-    def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+    def fit(self, table: NoisyTable, public: PublicFacts, context: Context) -> Fit:
         """Measure single columns and the pairs of a spanning tree that differ most from independence, and fit a model to them."""
-        columns = list(table.sizes)
-        pairs = len(columns) - 1
-        share = table.left / 3 if pairs else table.left
+        names = list(table.sizes)
+        share = table.left / 3 if len(names) > 1 else table.left
         context.step("measuring single columns")
-        measured = [table.measured((name,), share / len(columns)) for name in columns]
-        if pairs:
-            context.step("choosing pairs of columns")
-            independent = fitted(table.sizes, measured, total, excluded, context=context)
-            missed: dict[Clique, float] = {
-                pair: float(np.abs(table.exact(pair) - independent.marginal(pair)).sum())
-                for pair in combinations(columns, 2)
-                if table.cells(pair) <= MOST_CELLS
-            }
-            for pair in self._spanning_tree(table, missed, share / pairs, context):
-                measured.append(table.measured(pair, share / pairs))
+        singles = [table.measured((name,), share / len(names)) for name in names]
+        compression = self._compression(table, singles, public, context)
+        merged = compression.columns
+        compressed = table.compressed(merged)
+        fitting = [
+            single.merged(merged[single.columns[0]]) if single.columns[0] in merged else single for single in singles
+        ]
+        context.step("choosing pairs of columns")
+        pairs = self._pairs(compressed, fitting, 2 * share, public, context)
         context.step("fitting a model")
-        return Fit(
-            tuple(measured), fitted(table.sizes, measured, total, excluded, rounds=_FINAL_ROUNDS, context=context)
+        model = fitted(
+            compressed.sizes, [*fitting, *pairs], public.total, public.excluded, rounds=_FINAL_ROUNDS, context=context
         )
+        return Fit((*singles, *pairs), model, compression)
+
+    def _pairs(
+        self,
+        table: NoisyTable,
+        singles: Sequence[Measurement],
+        budget: Fraction,
+        public: PublicFacts,
+        context: Context,
+    ) -> list[Measurement]:
+        """The measured pairs of a spanning tree over the columns that have more than one cell; half of the ``budget`` is for choosing them."""
+        names = [name for name, size in table.sizes.items() if size > 1]
+        if len(names) < 2:
+            return []
+        cost = budget / 2 / (len(names) - 1)
+        independent = fitted(table.sizes, singles, public.total, public.excluded, context=context)
+        missed: dict[Clique, float] = {
+            pair: float(np.abs(table.exact(pair) - independent.marginal(pair)).sum())
+            for pair in combinations(names, 2)
+            if table.cells(pair) <= MOST_CELLS
+        }
+        return [table.measured(pair, cost) for pair in self._spanning_tree(table, missed, cost, context)]
+
+    def _compression(
+        self, table: NoisyTable, singles: Sequence[Measurement], public: PublicFacts, context: Context
+    ) -> DomainCompression:
+        """The rare cells of every column, by its noisy counts; columns with structural zeros keep all their cells, so that none of these gets a record."""
+        kept = {name for zeros in public.excluded for name in zeros.columns}
+        groups = {
+            column.name: rare_groups(column, single.counts, single.deviation)
+            for column, single in zip(public.columns, singles, strict=True)
+            if column.name not in kept and len(singles) > 1
+        }
+        merged = {name: MergedCells(table.sizes[name], group) for name, group in groups.items() if group}
+        alone = {
+            single.columns[0]: fitted(table.sizes, [single], public.total, rounds=_FINAL_ROUNDS, context=context)
+            for single in singles
+            if single.columns[0] in merged
+        }
+        return DomainCompression(merged, {name: model.marginal((name,)) for name, model in alone.items()})
 
     def _spanning_tree(
         self, table: NoisyTable, missed: Mapping[Clique, float], cost: Fraction, context: Context
     ) -> Iterable[Clique]:
         """The pairs of a spanning tree, each the noisy maximum of the deviation from independence among pairs that connect two components. Pairs with more cells than can be measured are no
         candidates, so that a very wide column may stay alone."""
-        component_of = {name: component for component, name in enumerate(table.sizes)}
+        joined = dict.fromkeys(name for pair in missed for name in pair)
+        component_of = {name: component for component, name in enumerate(joined)}
         tree: list[Clique] = []
         while open_ := [pair for pair in missed if component_of[pair[0]] != component_of[pair[1]]]:
             context.step("choosing pairs of columns", len(tree), len(component_of) - 1)
@@ -154,14 +212,14 @@ class AdaptiveIterations(MarginalSelection):
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
         return self._on_counts * total / (self._rounds * len(columns))
 
-    def fit(self, table: NoisyTable, total: float | None, excluded: Sequence[ImpossibleCells], context: Context) -> Fit:
+    def fit(self, table: NoisyTable, public: PublicFacts, context: Context) -> Fit:
         """Measure single columns, and then, round by round, the marginal that the model misses most, until the budget is spent (AIM)."""
-        columns = list(table.sizes)
-        weights = _workload_weights(columns, min(self.degree, len(columns)))
-        cost = table.left / (self._rounds * len(columns))
+        names = list(table.sizes)
+        weights = _workload_weights(names, min(self.degree, len(names)))
+        cost = table.left / (self._rounds * len(names))
         context.step("measuring single columns")
-        measured = [table.measured((name,), self._on_counts * cost) for name in columns]
-        model = fitted(table.sizes, measured, total, excluded, rounds=self._fit_rounds, context=context)
+        measured = [table.measured((name,), self._on_counts * cost) for name in names]
+        model = fitted(table.sizes, measured, public.total, public.excluded, rounds=self._fit_rounds, context=context)
         largest = max(weights.values())
         while table.left > 0:
             if table.left < 2 * cost:
@@ -171,7 +229,7 @@ class AdaptiveIterations(MarginalSelection):
             candidates = [
                 clique for clique in weights if model.supports(clique) or model.megabytes_with(clique) <= limit
             ]
-            candidates = candidates or [(name,) for name in columns]
+            candidates = candidates or [(name,) for name in names]
             noise = table.mean_error(table.scale("measure", self._on_counts * cost))
             scores = [
                 weights[clique] / largest * (_distance(table, model, clique) - noise * table.cells(clique))
@@ -182,7 +240,7 @@ class AdaptiveIterations(MarginalSelection):
             measured.append(table.measured(clique, self._on_counts * cost))
             last = table.left < cost / 1000
             rounds = self._rounds_of(model, clique, last)
-            model = fitted(table.sizes, measured, total, excluded, model, rounds, context)
+            model = fitted(table.sizes, measured, public.total, public.excluded, model, rounds, context)
             if last:
                 break
             if np.abs(model.marginal(clique) - before).sum() <= noise * table.cells(clique):
