@@ -20,7 +20,7 @@ from reticent.table import Anything
 from reticent.utility import WorkloadError
 from reticent.workbench import figures
 from reticent.workbench.pages.more import _first_facts, public_values
-from reticent.workbench.tasks import columns, data, explore, release_task, verticals
+from reticent.workbench.tasks import columns, data, explore, release_task, verticals, warmth
 from reticent.workbench.tasks.distributions import distributions, spread
 from reticent.workbench.worker import TASKS, Reporter
 
@@ -462,3 +462,23 @@ def test_a_scatter_has_round_numbers_at_its_axes() -> None:
         *("0%", "10.0%", "20.0%", "30.0%", "40.0%", "50.0%"),
         *("0%", "1.0%", "2.0%", "3.0%", "4.0%", "5.0%"),
     ]
+
+
+@pytest.mark.parametrize(("lane", "ahead"), [("look", "look"), ("search", "candidate"), ("side", "candidate")])
+def test_a_worker_warms_up_only_until_something_is_asked(
+    monkeypatch: pytest.MonkeyPatch, lane: str, ahead: str
+) -> None:
+    ran: list[str] = []
+    for module, names in (
+        (data, ("look", "rows")),
+        (columns, ("profiles", "exposure")),
+        (explore, ("candidate", "solutions")),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, lambda *given, name=name: ran.append(name))
+    warmth.warm(lane, lambda: True)
+    assert ran == []
+    warmth.warm(lane, lambda: bool(ran))
+    assert ran == [ahead]
+    warmth.warm(lane, lambda: False)
+    assert ran[1:] == (["look", "rows", "profiles", "exposure"] if lane == "look" else ["candidate", "solutions"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import Any
@@ -72,7 +73,7 @@ class Reporter:
 def work(server: Connection, stopped: Any, lane: str) -> None:
     """Run tasks from the server one after another until the connection closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _warm(lane)
+    _warm(lane, server.poll)
     while True:
         try:
             name, settings = server.recv()
@@ -101,10 +102,12 @@ def _answer(name: str, settings: dict[str, Any], reporter: Reporter) -> tuple[st
         return "failed", (f"{type(error).__name__}: {error}", "Internal")
 
 
-def _warm(lane: str) -> None:
-    """Import and compile what the first tasks need, before the first request."""
+def _warm(lane: str, asked: Callable[[], bool]) -> None:
+    """Import and compile what the first tasks need, until the first request: then that is more urgent, and warms as well."""
     for module in sorted(set(TASKS.values())):
+        if asked():
+            return
         import_module(module)
     from reticent.workbench.tasks.warmth import warm
 
-    warm(lane)
+    warm(lane, asked)

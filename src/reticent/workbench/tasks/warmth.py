@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,22 @@ class _Unheard(Reporter):
         """Discard a preliminary result."""
 
 
-def warm(lane: str) -> None:
-    """Run the tasks that pages request first on made-up rows, so that their imports and compiled functions are ready for the first file."""
+def warm(lane: str, asked: Callable[[], bool]) -> None:
+    """Run the tasks that pages request first on made-up rows, so that their imports and compiled functions are ready for the first file; end early once something was ``asked``."""
     nobody = _Unheard()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "people.csv").write_text(_FILE)
-        if lane == "look":
-            data.look(nobody, folder, "people.csv", {})
-            data.rows(nobody, folder, _POLICY, 0, 10)
-            columns.profiles(nobody, folder, _POLICY)
-            columns.exposure(nobody, folder, _POLICY)
-        else:
-            explore.candidate(nobody, folder, _POLICY)
-            explore.solutions(nobody, folder, _POLICY)
+        look: tuple[Callable[[], object], ...] = (
+            lambda: data.look(nobody, folder, "people.csv", {}),
+            lambda: data.rows(nobody, folder, _POLICY, 0, 10),
+            lambda: columns.profiles(nobody, folder, _POLICY),
+            lambda: columns.exposure(nobody, folder, _POLICY),
+        )
+        search: tuple[Callable[[], object], ...] = (
+            lambda: explore.candidate(nobody, folder, _POLICY),
+            lambda: explore.solutions(nobody, folder, _POLICY),
+        )
+        for task in look if lane == "look" else search:
+            if asked():
+                return
+            task()
