@@ -13,7 +13,7 @@ import pytest
 import reticent as rt
 from reticent.errors import LedgerError, PolicyError
 
-pytest.importorskip("mbi")
+pytest.importorskip("opendp")
 DOMAIN: dict[str, Any] = {
     "sex": ["f", "m"],
     "age": {"low": 18, "high": 90, "bins": 6},
