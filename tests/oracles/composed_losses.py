@@ -94,7 +94,7 @@ def least_epsilon(plan: Mapping[str, Any], relation: str, delta: float) -> float
             for losses, repeated in _pure_pairs(plan, kind, float(scale), relation)
         )
     found = 0.0
-    for likely in (0.1, 0.5, 0.9):
+    for likely in (0.02, 0.25, 0.75):
         losses = composed(plan, relation, likely)
         low, high = 0.0, STEP * _POINTS / 2
         for _ in range(40):
