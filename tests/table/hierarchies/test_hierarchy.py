@@ -229,7 +229,10 @@ def test_leaf_text_is_read_as_the_type_of_the_column() -> None:
             lambda: Hierarchy.masking(digits=5, keep=[]),
             "masking: keep must begin with the 5 characters of a code and descend to at least 0, but it is [].",
         ),
-        (lambda: Hierarchy.masking(digits=5, keep=[5, 5]), "keep must begin with the 5 characters of a code and descend"),
+        (
+            lambda: Hierarchy.masking(digits=5, keep=[5, 5]),
+            "keep must begin with the 5 characters of a code and descend",
+        ),
         (lambda: Hierarchy.dates(levels=["eon"]), "dates: 'eon' is not one of hour, day, week, month,"),
         (lambda: Hierarchy.dates(levels=["year", "month"]), "dates: levels must grow coarser"),
         (lambda: Hierarchy.dates(domain=("2024-12-31", "2024-01-01")), "domain must be a pair (first, last)"),
