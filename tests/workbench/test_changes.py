@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import runpy
+import sqlite3
 import subprocess
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import reticent as rt
 from reticent.policy import Policy
+from reticent.release import generate_keys
 from reticent.workbench.desk import ProjectView
 from reticent.workbench.project import Project
 from reticent.workbench.scripts import command_for, script_for
@@ -139,3 +145,36 @@ def test_checks_name_guarantees_as_the_literature_does(shop: Shop, policy: Path)
     assert "Distinct l-diversity, l = 2</th>" in html
     assert "KAnonymity(" not in html.partition("Every check")[2]
     assert rt.verify(project.releases[0]["path"]).holds
+
+
+def test_a_release_is_signed_and_goes_to_a_database_and_everything_is_downloaded(
+    shop: Shop, policy: Path, tmp_path: Path
+) -> None:
+    keys = generate_keys(tmp_path / "keys")
+    target = tmp_path / "out.sqlite"
+    project = shop.opened(policy)
+    settings = {"sign": str(keys.private), "to": f"sqlite:///{target}", "to_table": "people", "report": "1"}
+    published(shop, project, **settings)
+    shop.client("GET", f"/p/{project.id}/release/0/writing?v={project.head}")
+    folder = Path(project.releases[0]["path"])
+    assert rt.verify(folder).signed
+    written = pl.read_csv(folder / "public" / "data.csv", infer_schema=False)
+    with contextlib.closing(sqlite3.connect(target)) as held:
+        rows = held.execute("SELECT * FROM people").fetchall()
+        names = [each[1] for each in held.execute("PRAGMA table_info(people)")]
+    assert names == written.columns
+    assert sorted(tuple(map(str, row)) for row in rows) == sorted(written.rows())
+    downloads = {
+        name: shop.client("GET", f"/p/{project.id}/release/0/{name}").content
+        for name in ("release.zip", "report.html", "policy.toml", "publish.py")
+    }
+    with zipfile.ZipFile(io.BytesIO(downloads["release.zip"])) as archive:
+        packed = {name: archive.read(name) for name in archive.namelist()}
+    assert packed == {
+        f"public/{each.relative_to(folder / 'public')}": each.read_bytes()
+        for each in (folder / "public").rglob("*")
+        if each.is_file()
+    }
+    assert downloads["report.html"] == (folder / "private" / "report.html").read_bytes()
+    assert downloads["policy.toml"].decode() == project.text()
+    assert str(project.policy_path) in downloads["publish.py"].decode()
