@@ -13,7 +13,7 @@
 ``cheapest_method``  choose the cheapest of several methods; ``method_lookup`` methods by name, and the default
 ``declared_columns`` uniqueness of records by declared columns
 ``signature_keys``   Ed25519 keys and signatures; ``origin`` checks of a certificate's origin; ``trust`` trust files, the log of releases, envelopes
-``count_queries``    counting queries; ``analyst_design`` published columns as regressors
+``interval_widths``  how precise noisy figures are; ``count_queries`` counting queries; ``analyst_design`` published columns as regressors
 """
 
 from typing import TYPE_CHECKING

@@ -21,6 +21,7 @@ from reticent.core import AdversaryView, Draft, Evidence, Groups, Kind, Mechanis
 from reticent.definitions import GENERAL, Definition, columns_compared, own_sets, unkept
 from reticent.errors import DataError, PolicyError, ReticentError
 from reticent.registry import FORMATS, load
+from reticent.release.interval_widths import IntervalWidths
 from reticent.release.manifest import Manifest, ManifestColumn, PublishedAs
 from reticent.release.public_tables import labels_of
 from reticent.release.reference_histogram import ReferenceColumn, declared_reference, with_named_values
@@ -180,6 +181,10 @@ class Format(ABC):
 
     def figures(self, view: AdversaryView, groups: Groups) -> Sequence[Figure]:
         """Return figures of the groups for the report, if the format has any."""
+        return ()
+
+    def interval_widths(self, public: PublicSide) -> Sequence[IntervalWidths]:
+        """Return how precise the noisy figures are, for the report, if the format publishes some with intervals."""
         return ()
 
     def reader(self, public: PublicSide) -> Any:

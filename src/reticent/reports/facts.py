@@ -39,6 +39,7 @@ from reticent.release import (
     signatures_of,
 )
 from reticent.release.format import Words
+from reticent.release.interval_widths import IntervalWidths
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.flow_figures import FlowFacts, flow_facts
 from reticent.table import Table
@@ -141,6 +142,7 @@ class ReportFacts:
     sample: pl.DataFrame = field(default_factory=pl.DataFrame)
     analysis: Analysis | None = None
     flows: FlowFacts | None = None
+    widths: tuple[IntervalWidths, ...] = ()
 
 
 def gather(
@@ -190,6 +192,7 @@ def gather(
         residual=tuple(side.certificate["residual_risks"]),
         certificate=_certificate(side),
         sample=side.sample(_ROWS_SHOWN),
+        widths=_interval_widths(side),
     )
     if private is None:
         return facts
@@ -201,6 +204,14 @@ def gather(
     if table is not None and facts.groups is None:
         told = replace(told, flows=flow_facts(table, side, coordinates, context))
     return _with_private(told, private, side, table, known, context)
+
+
+def _interval_widths(side: PublicSide) -> tuple[IntervalWidths, ...]:
+    """Return how precise the noisy figures are; nothing if the files are not what the manifest describes, which the verdict says."""
+    try:
+        return tuple(side.form.interval_widths(side))
+    except DataError:
+        return ()
 
 
 def _has_synthetic_records(side: PublicSide, table: Table) -> bool:

@@ -28,6 +28,7 @@ from reticent.reports.page_parts import (
 from reticent.utility import bound_sentence
 
 _MOST_LISTED = 6
+_MOST_PRECISIONS = 40
 
 
 def render(facts: ReportFacts) -> str:
@@ -44,6 +45,7 @@ def render(facts: ReportFacts) -> str:
             *_sensitive(facts),
             _method(facts),
             _utility(facts),
+            _precision(facts),
             _analysis(facts),
             _flows(facts),
             _residual(facts),
@@ -273,6 +275,34 @@ def _utility(facts: ReportFacts) -> PageSection | None:
         "What it cost",
         "How much of the table's detail was lost for the guarantee, by the usual measures.",
         [block("measures", rows=rows)],
+    )
+
+
+def _precision(facts: ReportFacts) -> PageSection | None:
+    """Return the section on the widths of intervals; it follows from public files, and so is on both pages."""
+    if not facts.widths:
+        return None
+    rows = [
+        (
+            widths.name,
+            f"{widths.figures:,}",
+            figure_text(widths.magnitude),
+            f"± {figure_text(widths.half_width)}",
+            "" if widths.relative is None else f"{widths.relative:.0%}",
+            f"{widths.distinct:.0%}",
+        )
+        for widths in facts.widths[:_MOST_PRECISIONS]
+    ]
+    beyond = len(facts.widths) - len(rows)
+    return PageSection(
+        "How precise the noisy figures are",
+        "Noise hides single records, and so it blurs figures. Half of a 95 % interval beside the figures themselves (medians), and the share of figures that noise alone does not explain: their interval does not contain 0.",
+        [
+            plain_table(
+                ("noisy figures", "number", "typical value", "95 % interval", "of the value", "clear of 0"), rows
+            ),
+            *([block("paragraph", text=f"And {beyond:,} more.")] if beyond else []),
+        ],
     )
 
 

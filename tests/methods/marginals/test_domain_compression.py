@@ -25,7 +25,7 @@ from reticent.methods.marginals.domain_compression import (
     rare_groups,
 )
 from reticent.methods.marginals.noisy_table import Measurement, NoisyTable
-from reticent.methods.marginals.selection import MaximumSpanningTree, PublicFacts
+from reticent.methods.marginals.selection import MaximumSpanningTree, PublicInputs
 from reticent.methods.noisy_columns import PublicColumn
 from reticent.methods.noisy_columns.columns import ranges
 from reticent.table import Missing, Value, ValueType
@@ -129,7 +129,7 @@ def test_a_compressed_table_pays_from_the_same_budget_for_the_same_queries(curre
         codes = {"a": values, "b": values % 2, "c": source.integers(0, 3, 4000)}
         table = NoisyTable(codes, {"a": 40, "b": 2, "c": 3}, currency, Fraction(2), 1, "add/remove", Context(randomness=Randomness(3)))  # type: ignore[arg-type]  # fmt: skip
         columns = [listed(size, name) for name, size in table.sizes.items()]
-        fit = MaximumSpanningTree().fit(table, PublicFacts(columns), Context())
+        fit = MaximumSpanningTree().fit(table, PublicInputs(columns), Context())
         assert "a" in fit.compression.columns
         assert table.sizes["a"] == 40
         assert table.plan.cost("add/remove") == table.spent <= 2

@@ -228,5 +228,21 @@ def test_the_steward_reads_the_errors_and_a_model_and_the_public_page_has_neithe
     for title in ("Error of single columns", "Error of pairs of columns", "Regression ill ~ age + sex"):
         assert title in own
         assert title not in public
+    for page in (own, public):
+        assert "How precise the noisy figures are" in page
+        assert "age x ill" in page
     assert "1,500" in own
     assert "1,500" not in public
+
+
+def test_interval_widths_are_those_of_the_published_cells(release: rt.Release) -> None:
+    shown = release.tables["marginals"]
+    widths = {each.name: each for each in release.public.form.interval_widths(release.public)}
+    assert set(widths) == {each.replace(", ", " x ") for each in shown["columns"].unique()}
+    for name, of_name in widths.items():
+        cells = shown.filter(pl.col("columns") == name.replace(" x ", ", "))
+        half_width = 1.96 * cells["standard_error"][0]
+        assert of_name.figures == cells.height
+        assert of_name.half_width == pytest.approx(half_width, rel=1e-3)
+        assert of_name.magnitude == cells["noisy_count"].abs().median()
+        assert of_name.distinct == pytest.approx(float((cells["noisy_count"].abs() > half_width).mean()))  # type: ignore[arg-type]

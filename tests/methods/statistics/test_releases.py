@@ -295,3 +295,16 @@ def test_the_black_box_finds_noise_that_is_too_small() -> None:
         return int(np.clip(which + source.laplace(0, 0.5), -3, 4))
 
     assert largest_violation(run, 20_000, 1.0, 0.0) > 0
+
+
+def test_the_report_shows_how_wide_intervals_are_beside_the_values(release: rt.Release, tmp_path: Path) -> None:
+    shown = release.frame
+    widths = release.public.form.interval_widths(release.public)
+    assert sum(each.figures for each in widths) == shown.filter(pl.col("low").is_finite(), pl.col("high").is_finite()).height  # fmt: skip
+    for number, of_query in enumerate(widths):
+        part = shown.filter(pl.col("query") == shown["query"].unique(maintain_order=True)[number])
+        expected = pl.max_horizontal(part["high"] - part["value"], part["value"] - part["low"])
+        assert of_query.half_width == pytest.approx(part.select(expected).to_series().median())
+        assert of_query.magnitude == pytest.approx(part["value"].abs().median())
+    page = rt.report(release, tmp_path / "public.html", public=True).read_text()
+    assert "How precise the noisy figures are" in page

@@ -18,8 +18,10 @@ from reticent.methods.marginals.marginal_table import CELL, COLUMNS, COUNT, ERRO
 from reticent.methods.marginals.plan import MarginalsPlan
 from reticent.methods.noisy_columns import cell_labels
 from reticent.methods.noisy_columns.format import NoisyColumnsFormat
+from reticent.noise import WholeNoise
 from reticent.release import ManifestColumn
 from reticent.release.format import Words, read_details
+from reticent.release.interval_widths import IntervalWidths
 from reticent.table import Rows, Table, ValueType
 
 if TYPE_CHECKING:
@@ -132,6 +134,20 @@ class MarginalsFormat(NoisyColumnsFormat):
             )
         described = f" Measured: {', '.join(' x '.join(step.columns) for step in steps[:8])}{' and more' if len(steps) > 8 else ''}."
         return Words(details.words(public.rows["records"].height) + described, tuple(risks))
+
+    def interval_widths(self, public: PublicSide) -> list[IntervalWidths]:
+        """Return one entry per measured marginal: its noisy counts with the interval of a single cell."""
+        details = self.read(public)
+        measured = zip(details.measured, self.noisy_counts(public, details), strict=True)
+        widths = [
+            IntervalWidths.of_intervals(
+                " x ".join(step.columns),
+                noisy.astype(np.float64),
+                np.full(len(noisy), WholeNoise(details.plan.currency, step.scale).reach(1)),
+            )
+            for step, noisy in measured
+        ]
+        return [one for one in widths if one is not None]
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> MarginalCount:
         """Estimate how many records meet a condition, from measured counts if a marginal has all its columns."""

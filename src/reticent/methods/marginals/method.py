@@ -33,7 +33,7 @@ from reticent.methods.marginals.selection import (
     FixedWorkload,
     MarginalSelection,
     MaximumSpanningTree,
-    PublicFacts,
+    PublicInputs,
 )
 from reticent.methods.noisy_columns import (
     DPTarget,
@@ -147,7 +147,7 @@ class Marginals:
         records = self._records(table)
         total = records.total(table, target.relation)
         excluded_cells = tuple(ImpossibleCells(*excluded(columns, condition)) for condition in self.impossible)
-        public = PublicFacts(columns, None if total is None else float(total), excluded_cells)
+        public = PublicInputs(columns, None if total is None else float(total), excluded_cells)
         fit = self.selection.fit(noisy, public, context)
         details = MarginalsDetails(
             columns,

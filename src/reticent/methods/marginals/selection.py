@@ -31,7 +31,7 @@ _NEAR_ENOUGH = 0.3
 
 
 @dataclass(frozen=True)
-class PublicFacts:
+class PublicInputs:
     """What is public of a table before anything is measured: its ``columns``, the ``total`` number of records if it is public, and the structural zeros (``excluded``)."""
 
     columns: Sequence[PublicColumn]
@@ -58,7 +58,7 @@ class MarginalSelection(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def fit(self, table: NoisyTable, public: PublicFacts, context: Context) -> Fit:
+    def fit(self, table: NoisyTable, public: PublicInputs, context: Context) -> Fit:
         """Spend the table's budget, and fit a model to the measurements."""
 
     @abstractmethod
@@ -91,7 +91,7 @@ class FixedWorkload(MarginalSelection):
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
         return next(iter(self.costs(total, columns).values()))
 
-    def fit(self, table: NoisyTable, public: PublicFacts, context: Context) -> Fit:
+    def fit(self, table: NoisyTable, public: PublicInputs, context: Context) -> Fit:
         """Measure the listed marginals, each with its share of the budget, and fit a model to them."""
         costs = self.costs(table.left, table.sizes)
         measured = []
@@ -116,7 +116,7 @@ class MaximumSpanningTree(MarginalSelection):
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
         return total / (3 if len(columns) > 1 else 1) / len(columns)
 
-    def fit(self, table: NoisyTable, public: PublicFacts, context: Context) -> Fit:
+    def fit(self, table: NoisyTable, public: PublicInputs, context: Context) -> Fit:
         """Measure single columns and the pairs of a spanning tree that differ most from independence, and fit a model to them."""
         names = list(table.sizes)
         share = table.left / 3 if len(names) > 1 else table.left
@@ -141,7 +141,7 @@ class MaximumSpanningTree(MarginalSelection):
         table: NoisyTable,
         singles: Sequence[Measurement],
         budget: Fraction,
-        public: PublicFacts,
+        public: PublicInputs,
         context: Context,
     ) -> list[Measurement]:
         """The measured pairs of a spanning tree over the columns that have more than one cell; half of the ``budget`` is for choosing them."""
@@ -158,7 +158,7 @@ class MaximumSpanningTree(MarginalSelection):
         return [table.measured(pair, cost) for pair in self._spanning_tree(table, missed, cost, context)]
 
     def _compression(
-        self, table: NoisyTable, singles: Sequence[Measurement], public: PublicFacts, context: Context
+        self, table: NoisyTable, singles: Sequence[Measurement], public: PublicInputs, context: Context
     ) -> DomainCompression:
         """The rare cells of every column, by its noisy counts; columns with structural zeros keep all their cells, so that none of these gets a record."""
         kept = {name for zeros in public.excluded for name in zeros.columns}
@@ -212,7 +212,7 @@ class AdaptiveIterations(MarginalSelection):
     def first_cost(self, total: Fraction, columns: Collection[str]) -> Fraction:
         return self._on_counts * total / (self._rounds * len(columns))
 
-    def fit(self, table: NoisyTable, public: PublicFacts, context: Context) -> Fit:
+    def fit(self, table: NoisyTable, public: PublicInputs, context: Context) -> Fit:
         """Measure single columns, and then, round by round, the marginal that the model misses most, until the budget is spent (AIM)."""
         names = list(table.sizes)
         weights = _workload_weights(names, min(self.degree, len(names)))

@@ -21,6 +21,7 @@ from reticent.methods.statistics.published_tables import STATISTICS_SCHEMA, stat
 from reticent.noise import CONFIDENCE, NoisySum, WholeNoise
 from reticent.release import ManifestColumn
 from reticent.release.format import Words, read_details
+from reticent.release.interval_widths import IntervalWidths
 from reticent.table import Rows, Table, ValueType
 
 if TYPE_CHECKING:
@@ -136,6 +137,18 @@ class StatisticsFormat(NoisyColumnsFormat):
                 f"Bounds of {', '.join(map(repr, details.facts.outer))} were placed by noisy counts, which the plan pays for; about 1 % of the values lie beyond them and were clamped."
             )
         return Words(details.words(), tuple(risks))
+
+    def interval_widths(self, public: PublicSide) -> list[IntervalWidths]:
+        """Return one entry per query, of all its groups."""
+        frame = public.rows["statistics"].frame()
+        widths = []
+        for (_, statistic, column), part in frame.group_by("query", "statistic", "column", maintain_order=True):
+            values, low, high = (part[name].cast(pl.Float64).to_numpy() for name in ("value", "low", "high"))
+            # An interval that is cut off at the least possible value has its other end as far away as before.
+            half_widths = np.maximum(high - values, values - low)
+            name = f"{statistic} of {column}" if column else str(statistic)
+            widths.append(IntervalWidths.of_intervals(name, values, half_widths))
+        return [one for one in widths if one is not None]
 
     def count(self, public: PublicSide, condition: str | Condition, estimator: str = "uniform") -> NoisySum:
         """Estimate how many records meet a condition on the columns of a published count."""
