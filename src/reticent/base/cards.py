@@ -55,8 +55,10 @@ class Card:
     def line(self) -> str:
         """The card in one line: title, first sentences and facts."""
         facts = (f"{name} {_short(value)}" for name, value in self.facts.items())
-        summary = "; ".join((*map(_short, self.sentences[:_FIRST]), *facts))
-        return f"<{self.title}: {summary}>" if summary else f"<{self.title}>"
+        sentences = (_short(sentence).removeprefix("- ").rstrip(".") for sentence in self.sentences[:_FIRST])
+        summary = "; ".join((*sentences, *facts))
+        title = self.title.rstrip(".:")
+        return f"<{title}: {summary}>" if summary else f"<{title}>"
 
     def html(self) -> str:
         """The card as HTML for a notebook, in its own colours; all text is escaped."""

@@ -160,7 +160,7 @@ def _others_table(comparison: PreviewComparison | None) -> list[CardTable]:
         for row in comparison.table.iter_rows(named=True)
         if row["possible"]
     ]
-    heads = ("method", "left out", "groups", "loss", "standard error", "succeeding")
+    heads = ("method", "suppressed", "groups", "loss", "standard error", "succeeding")
     return [CardTable(heads, rows, "Methods compared")]
 
 

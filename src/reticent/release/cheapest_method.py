@@ -315,7 +315,7 @@ def methods_table(compared: Mapping[str, Any]) -> CardTable:
         for index, entry in enumerate(compared["methods"])
     ]
     note = f" on a sample of {compared['rows']:,} rows" if compared["rows"] < compared["total"] else ""
-    headings = ("method", "loss", "columns lost", "left out", "analysis")
+    headings = ("method", "loss", "columns lost", "suppressed", "analysis")
     return CardTable(headings, rows, f"Methods compared{note} (internal; do not publish)")
 
 

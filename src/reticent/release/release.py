@@ -73,12 +73,12 @@ class Release(ShownAsCard):
     def card(self) -> Card:
         """Summarise for display: what was published, the method, the guarantee, the cost, and some rows."""
         groups = self.groups if self.private.evidence.groups else None
-        facts: dict[str, object] = {"rows": self.public.height, "left out": self.private.suppressed}
+        facts: dict[str, object] = {"rows": self.public.height, "suppressed": self.private.suppressed}
         if groups is not None:
             facts |= {"groups": len(groups), "smallest": int(groups.people.min())}
         if "loss" in self.utility:
             facts["loss"] = self.utility["loss"]
-        facts["promises"] = ", ".join(str(claim["definition"]) for claim in self.certificate["claims"])
+        facts["guarantees"] = ", ".join(str(claim["definition"]) for claim in self.certificate["claims"])
         # As text, so that a year is not formatted as a number.
         rows = self.public.sample(5).cast(pl.String).fill_null("")
         return Card(

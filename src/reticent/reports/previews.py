@@ -59,7 +59,7 @@ class Preview(ShownAsCard):
             "verdict": self.headline.title,
             "definition": self.definition,
             "rows": self.rows,
-            "left out": self.suppressed,
+            "suppressed": self.suppressed,
         }
         if self.groups is not None:
             facts |= {"groups": len(self.groups), "smallest": int(self.groups.people.min())}

@@ -232,8 +232,8 @@ class Mondrian(GroupMethod):
         """Raise if more rows are suppressed than allowed, or all."""
         if suppressed_rows > self._limit * rows or suppressed_rows == rows:
             raise Infeasible(
-                f"Cutting the table leaves {suppressed_rows} of {rows} rows in groups that do not satisfy {definition}, and at most "
-                f"{self._limit} of the rows may be left out. Allow more with suppression=, weaken the definition, or use Lattice."
+                f"Splitting the table leaves {suppressed_rows} of {rows} rows in groups that do not satisfy {definition}, and at most "
+                f"{self._limit} of the rows may be suppressed. Allow more with suppression=, weaken the definition, or use Lattice."
             )
 
 
