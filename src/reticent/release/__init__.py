@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         read_details,
     )
     from reticent.release.headline import Headline
+    from reticent.release.interval_widths import IntervalWidths
     from reticent.release.joint_claims import beside_each_other
     from reticent.release.later_rows import apply
     from reticent.release.manifest import GROUPS, EarlierLayout, Manifest, ManifestColumn, PublishedAs
@@ -73,6 +74,7 @@ _HOMES = {
     "GROUPS": "manifest",
     "GroupFormat": "format",
     "Headline": "headline",
+    "IntervalWidths": "interval_widths",
     "JudgedDraft": "publication",
     "KeyFiles": "signature_keys",
     "Manifest": "manifest",
@@ -147,6 +149,7 @@ __all__ = [
     "Format",
     "GroupFormat",
     "Headline",
+    "IntervalWidths",
     "JudgedDraft",
     "KeyFiles",
     "Manifest",

@@ -27,6 +27,7 @@ from reticent.release import (
     Check,
     DeclaredColumns,
     Headline,
+    IntervalWidths,
     PublicSide,
     Release,
     Verification,
@@ -39,7 +40,6 @@ from reticent.release import (
     signatures_of,
 )
 from reticent.release.format import Words
-from reticent.release.interval_widths import IntervalWidths
 from reticent.reports.analysis import Analysis, analyse
 from reticent.reports.flow_figures import FlowFacts, flow_facts
 from reticent.table import Table

@@ -19,9 +19,8 @@ from reticent.methods.marginals.plan import MarginalsPlan
 from reticent.methods.noisy_columns import cell_labels
 from reticent.methods.noisy_columns.format import NoisyColumnsFormat
 from reticent.noise import WholeNoise
-from reticent.release import ManifestColumn
+from reticent.release import IntervalWidths, ManifestColumn
 from reticent.release.format import Words, read_details
-from reticent.release.interval_widths import IntervalWidths
 from reticent.table import Rows, Table, ValueType
 
 if TYPE_CHECKING:

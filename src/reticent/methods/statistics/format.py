@@ -19,9 +19,8 @@ from reticent.methods.statistics.noisy_answers import placed_bounds
 from reticent.methods.statistics.plan import StatisticsPlan
 from reticent.methods.statistics.published_tables import STATISTICS_SCHEMA, statistic_table
 from reticent.noise import CONFIDENCE, NoisySum, WholeNoise
-from reticent.release import ManifestColumn
+from reticent.release import IntervalWidths, ManifestColumn
 from reticent.release.format import Words, read_details
-from reticent.release.interval_widths import IntervalWidths
 from reticent.table import Rows, Table, ValueType
 
 if TYPE_CHECKING:
