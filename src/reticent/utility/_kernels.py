@@ -32,7 +32,7 @@ def nearest_records(
     chosen: Any,
     others: int,
     starts: Any,
-    own: Any,
+    cell_values: Any,
     needed: Any,
     sums: Any,
     last: Any,
@@ -41,76 +41,82 @@ def nearest_records(
     """For each chosen point compute the sum of its shares in the cost of pairs with its ``others`` cheapest records (``sums``), the largest of these shares (``last``), and the distance within which the demanded
     sensitive values occur (``radii``); return the number of columns that were compared.
 
-    Point ``p`` has the values ``own[:, starts[p]:starts[p + 1]]``, one row for each sensitive column, of which ``needed`` different ones are demanded. Points are sorted by their codes: ``ends[p, c]`` is the first point after
+    Point ``p`` has the values ``cell_values[:, starts[p]:starts[p + 1]]``, one row for each sensitive column, of which ``needed`` different ones are demanded. Points are sorted by their codes: ``ends[p, c]`` is the first point after
     ``p`` that differs from it in one of the columns up to ``c``, and ``tops[p, c]`` the highest price of the points that do not differ in these. So points that are too far by these columns alone are skipped together.
     """
     points, columns, depth, demands = len(sizes), len(weights), ends.shape[1], len(needed)
-    nearest, compared, width = np.empty(others), 0, 1
+    nearest_shares, compared, width = np.empty(others), 0, 1
     for demand in range(demands):
         width = max(width, needed[demand])
-    near, value = np.empty((demands, width)), np.empty((demands, width), dtype=np.int64)
-    for number in range(len(chosen)):
-        point = chosen[number]
-        nearest[:], near[:], value[:] = np.inf, np.inf, -1
-        nearest[: min(sizes[point] - 1, others)] = 0.0
+    value_costs, kept_values = np.empty((demands, width)), np.empty((demands, width), dtype=np.int64)
+    for index in range(len(chosen)):
+        point = chosen[index]
+        nearest_shares[:], value_costs[:], kept_values[:] = np.inf, np.inf, -1
+        nearest_shares[: min(sizes[point] - 1, others)] = 0.0
         farthest = 0.0
         for demand in range(demands):
             for cell in range(starts[point], starts[point + 1]):
-                insert_value(near[demand], value[demand], needed[demand], own[demand, cell], 0.0)
-            farthest = max(farthest, near[demand, needed[demand] - 1])
+                insert_value(value_costs[demand], kept_values[demand], needed[demand], cell_values[demand, cell], 0.0)
+            farthest = max(farthest, value_costs[demand, needed[demand] - 1])
         price = prices[point]
-        for part in range(2):
-            other, end = (point + 1, points) if part == 0 else (0, point)
-            while other < end and max(nearest[others - 1], farthest) > 0:
-                following, cost, is_near, top = other + 1, 0.0, True, prices[other]
+        for direction in range(2):
+            other, end = (point + 1, points) if direction == 0 else (0, point)
+            while other < end and max(nearest_shares[others - 1], farthest) > 0:
+                following, cost, is_within, top = other + 1, 0.0, True, prices[other]
                 for c in range(columns):
                     cost += weights[c] * column_difference(codes[point, c], codes[other, c], spanned[c])
                     compared += 1
                     # The point's share in a pair is smallest beside the highest price.
                     if c < depth:
                         top = tops[other, c]
-                    if cost >= farthest and cost * price >= nearest[others - 1] * (price + top):
-                        following, is_near = ends[other, c] if c < depth else other + 1, False
+                    if cost >= farthest and cost * price >= nearest_shares[others - 1] * (price + top):
+                        following, is_within = ends[other, c] if c < depth else other + 1, False
                         break
-                if is_near:
+                if is_within:
                     share = cost * price / (price + prices[other])
                     for _ in range(min(sizes[other], others)):
-                        if share >= nearest[others - 1]:
+                        if share >= nearest_shares[others - 1]:
                             break
-                        place = others - 1
-                        while place > 0 and nearest[place - 1] > share:
-                            nearest[place] = nearest[place - 1]
-                            place -= 1
-                        nearest[place] = share
+                        slot = others - 1
+                        while slot > 0 and nearest_shares[slot - 1] > share:
+                            nearest_shares[slot] = nearest_shares[slot - 1]
+                            slot -= 1
+                        nearest_shares[slot] = share
                     farthest = 0.0
                     for demand in range(demands):
-                        if cost < near[demand, needed[demand] - 1]:
+                        if cost < value_costs[demand, needed[demand] - 1]:
                             for cell in range(starts[other], starts[other + 1]):
-                                insert_value(near[demand], value[demand], needed[demand], own[demand, cell], cost)
-                        farthest = max(farthest, near[demand, needed[demand] - 1])
+                                insert_value(
+                                    value_costs[demand],
+                                    kept_values[demand],
+                                    needed[demand],
+                                    cell_values[demand, cell],
+                                    cost,
+                                )
+                        farthest = max(farthest, value_costs[demand, needed[demand] - 1])
                 other = following
-        sums[number], last[number], radii[number] = nearest.sum(), nearest[others - 1], farthest
+        sums[index], last[index], radii[index] = nearest_shares.sum(), nearest_shares[others - 1], farthest
     return compared
 
 
 @compiled
-def insert_value(near: Any, values: Any, needed: int, value: int, cost: float) -> None:
-    """Keep ``needed`` different values with their least costs, in ascending order of cost: add a value, or lower its cost."""
-    place = needed - 1
+def insert_value(costs: Any, values: Any, needed: int, value: int, cost: float) -> None:
+    """Insert a value with its cost into ``values`` and ``costs``, which hold the ``needed`` cheapest different values in ascending order of cost; a value that is there already has its cost lowered."""
+    slot = needed - 1
     for earlier in range(needed):
         if values[earlier] == value:
-            place = earlier
-    if cost >= near[place]:
+            slot = earlier
+    if cost >= costs[slot]:
         return
-    while place > 0 and near[place - 1] > cost:
-        near[place], values[place] = near[place - 1], values[place - 1]
-        place -= 1
-    near[place], values[place] = cost, value
+    while slot > 0 and costs[slot - 1] > cost:
+        costs[slot], values[slot] = costs[slot - 1], values[slot - 1]
+        slot -= 1
+    costs[slot], values[slot] = cost, value
 
 
 @compiled
 def box_cost(codes: Any, weights: Any, spanned: Any, members: Any, count: int, added: int, limit: float) -> float:
-    """The cost of labels that cover ``count`` members and one more point; infinite as soon as it reaches ``limit``."""
+    """The cost of labels that cover the first ``count`` points of ``members`` and the point ``added``; infinite as soon as it reaches ``limit``."""
     cost = 0.0
     for c in range(len(weights)):
         value = codes[added, c]
@@ -173,7 +179,7 @@ def reached_cost(
 
 @compiled
 def add_values(point: int, starts: Any, point_values: Any, present: Any, step: int) -> int:
-    """Count the values of a point in (``step`` 1) or out (-1); return how many different ones that adds or removes."""
+    """Add ``step`` (1 or -1) to the counts ``present`` of the sensitive values of a point; return how many different values that adds or removes."""
     changed = 0
     for cell in range(starts[point], starts[point + 1]):
         value = point_values[cell]
@@ -185,7 +191,7 @@ def add_values(point: int, starts: Any, point_values: Any, present: Any, step: i
 
 @compiled
 def brings_value(point: int, starts: Any, point_values: Any, present: Any) -> bool:
-    """Whether a point has a value that is not present."""
+    """Whether a point has a sensitive value that is not ``present`` yet (counts by value)."""
     missing = 0
     for cell in range(starts[point], starts[point + 1]):
         missing += present[point_values[cell]] == 0
@@ -210,45 +216,48 @@ def cheapest_boxes(
     """For each chosen point fill ``bounds`` with a lower bound on the cost of labels that cover it, ``rows`` records and, if more than one is ``needed``, so many different sensitive values: the exact minimum, unless more
     than ``effort`` boxes (weighted by their points) are visited.
 
-    Point ``p`` has the values ``own[starts[p]:starts[p + 1]]``, numbers below ``values``. Branch and bound over sets of points. A set that still lacks records or values costs at least as much as the box at which single candidates,
+    Point ``p`` has the values ``point_values[starts[p]:starts[p + 1]]``, numbers below ``values``. Branch and bound over sets of points. A set that still lacks records or values costs at least as much as the box at which single candidates,
     cheapest first, supply them; candidates that alone make the box costlier than the incumbent are pruned, and so are, once there are enough records, those without a new value. When the effort is used up, the
     minimum over the open nodes is returned.
     """
     points, depth_limit, mark = len(sizes), rows + needed, 0
-    least = needed if needed > 1 else 0
+    required_values = needed if needed > 1 else 0
     members, rows_at = np.zeros(depth_limit + 1, dtype=np.int64), np.zeros(depth_limit + 1, dtype=np.int64)
     values_at = np.zeros(depth_limit + 1, dtype=np.int64)
     position, count = np.zeros(depth_limit + 1, dtype=np.int64), np.zeros(depth_limit + 1, dtype=np.int64)
     nearby, distances = np.empty(points, dtype=np.int64), np.empty(points)
-    nearest, near = np.empty(rows), np.empty(rows, dtype=np.int64)
+    nearest_costs, nearest_points = np.empty(rows), np.empty(rows, dtype=np.int64)
     present, stamp = np.zeros(values, dtype=np.int64), np.zeros(values, dtype=np.int64)
-    for number in range(len(chosen)):
-        point = chosen[number]
+    for index in range(len(chosen)):
+        point = chosen[index]
         present[:] = 0
         members[0], rows_at[0], values_at[0] = point, sizes[point], add_values(point, starts, point_values, present, 1)
-        if rows_at[0] >= rows and values_at[0] >= least:
-            bounds[number] = 0.0
+        if rows_at[0] >= rows and values_at[0] >= required_values:
+            bounds[index] = 0.0
             continue
         best = np.inf
-        if least == 0:
+        if required_values == 0:
             # The box of the nearest points is the first incumbent.
-            nearest[:], nearest_count = np.inf, 0
+            nearest_costs[:], nearest_count = np.inf, 0
             for other in range(points):
                 if other != point:
-                    cost = box_cost(codes, weights, spanned, members, 1, other, nearest[rows - 1])
-                    if cost < nearest[rows - 1]:
+                    cost = box_cost(codes, weights, spanned, members, 1, other, nearest_costs[rows - 1])
+                    if cost < nearest_costs[rows - 1]:
                         slot = rows - 1
-                        while slot > 0 and nearest[slot - 1] > cost:
-                            nearest[slot], near[slot] = nearest[slot - 1], near[slot - 1]
+                        while slot > 0 and nearest_costs[slot - 1] > cost:
+                            nearest_costs[slot], nearest_points[slot] = (
+                                nearest_costs[slot - 1],
+                                nearest_points[slot - 1],
+                            )
                             slot -= 1
-                        nearest[slot], near[slot] = cost, other
+                        nearest_costs[slot], nearest_points[slot] = cost, other
                         nearest_count = min(nearest_count + 1, rows)
             rows_gained = sizes[point]
             for slot in range(nearest_count):
                 if rows_gained < rows:
-                    best = box_cost(codes, weights, spanned, members, slot + 1, near[slot], np.inf)
-                    members[slot + 1] = near[slot]
-                    rows_gained += sizes[near[slot]]
+                    best = box_cost(codes, weights, spanned, members, slot + 1, nearest_points[slot], np.inf)
+                    members[slot + 1] = nearest_points[slot]
+                    rows_gained += sizes[nearest_points[slot]]
             if rows_gained < rows:
                 best = np.inf
         size = 0
@@ -260,13 +269,13 @@ def cheapest_boxes(
                     size += 1
         order = np.argsort(distances[:size])
         nearby[:size], distances[:size] = nearby[:size][order], distances[:size][order]
-        if least > 0:
+        if required_values > 0:
             # The first incumbent takes the nearest points with new values, then the nearest ones.
             depth, rows_gained, held_values = 0, rows_at[0], values_at[0]
             for wants_value in (True, False):
                 for slot in range(size):
                     other = nearby[slot]
-                    takes_other = held_values < least and brings_value(other, starts, point_values, present)
+                    takes_other = held_values < required_values and brings_value(other, starts, point_values, present)
                     if not wants_value:
                         takes_other = rows_gained < rows and not (members[1 : depth + 1] == other).any()
                     if takes_other and depth < depth_limit:
@@ -275,7 +284,7 @@ def cheapest_boxes(
                         members[depth] = other
                         rows_gained += sizes[other]
                         held_values += add_values(other, starts, point_values, present, 1)
-            if held_values < least or rows_gained < rows:
+            if held_values < required_values or rows_gained < rows:
                 best = np.inf
             present[:] = 0
             add_values(point, starts, point_values, present, 1)
@@ -298,7 +307,7 @@ def cheapest_boxes(
                 starts,
                 point_values,
                 present,
-                least - values_at[depth],
+                required_values - values_at[depth],
                 stamp,
                 mark,
             )
@@ -312,7 +321,7 @@ def cheapest_boxes(
             if rows_at[depth] >= rows and not brings_value(added, starts, point_values, present):
                 continue
             new_values = add_values(added, starts, point_values, present, 1)
-            if rows_at[depth] + sizes[added] >= rows and values_at[depth] + new_values >= least:
+            if rows_at[depth] + sizes[added] >= rows and values_at[depth] + new_values >= required_values:
                 best = min(best, costs[depth, start])
                 add_values(added, starts, point_values, present, -1)
                 continue
@@ -341,11 +350,11 @@ def cheapest_boxes(
                 starts,
                 point_values,
                 present,
-                least - values_at[level],
+                required_values - values_at[level],
                 stamp,
                 mark,
             )
             best = min(best, open_bound)
             if level > 0:
                 add_values(members[level], starts, point_values, present, -1)
-        bounds[number] = best
+        bounds[index] = best

@@ -233,6 +233,7 @@ class CodedFlows:
 
 
 def _codes(rows: pl.DataFrame, listed: pl.DataFrame) -> Ints:
+    """The row number in ``listed`` (distinct rows) of each of ``rows``."""
     names = listed.columns
     joined = rows.join(listed.with_row_index(""), on=names, how="left", nulls_equal=True, maintain_order="left")
     return joined[""].to_numpy().astype(np.int64)

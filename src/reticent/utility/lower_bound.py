@@ -145,9 +145,9 @@ def loss_bound(
         _set_bound(points, demand, LabelSpace.of(points, demand.columns, ranges), size, effort, context or Context())
         for demand in _disjoint(demands)
     ]
-    confidence = 1 - sum(1 - each.confidence for each in bounds)
-    sampled = min((each.sampled for each in bounds if each.sampled is not None), default=None)
-    return LowerBound(sum(each.value for each in bounds), confidence, sampled)
+    confidence = 1 - sum(1 - bound.confidence for bound in bounds)
+    sampled = min((bound.sampled for bound in bounds if bound.sampled is not None), default=None)
+    return LowerBound(sum(bound.value for bound in bounds), confidence, sampled)
 
 
 @dataclass(frozen=True)
@@ -161,36 +161,38 @@ class LabelSpace:
     @classmethod
     def of(cls, points: FrequencySet, columns: Sequence[int], ranges: bool) -> LabelSpace:
         """The encoding of some columns of the points; weights are relative to the number of all columns."""
-        shown, weights, spanned = [], [], []
-        for place in columns:
-            hierarchy, codes = points.hierarchies[place], points.codes[place].astype(np.int32)
-            by_range = ranges and hierarchy.is_numeric and points.levels[place] == 0
-            if by_range:
+        encoded, weights, spanned = [], [], []
+        for index in columns:
+            hierarchy, codes = points.hierarchies[index], points.codes[index].astype(np.int32)
+            is_range = ranges and hierarchy.is_numeric and points.levels[index] == 0
+            if is_range:
                 ranks = np.empty(hierarchy.size, dtype=np.int32)
                 ranks[leaves_in_order(hierarchy)] = np.arange(hierarchy.size)
                 if hierarchy.null_leaf is not None:
                     ranks[hierarchy.null_leaf] = -1
                 codes = ranks[codes]
-            shown.append(codes)
-            spanned.append(by_range)
+            encoded.append(codes)
+            spanned.append(is_range)
             weights.append(1 / (len(points.hierarchies) * max(hierarchy.size - 1, 1)))
-        return cls(np.stack(shown, axis=1), np.array(weights), np.array(spanned, dtype=bool))
+        return cls(np.stack(encoded, axis=1), np.array(weights), np.array(spanned, dtype=bool))
 
     def differences(self, column: int, chosen: Ids) -> NDArray[Any]:
         """Matrix of chosen points by all points: the number of leaves beyond the first that a label of the column needs to cover both."""
         values = self.codes[:, column]
-        mine, every = values[chosen][:, None], values[None, :]
-        apart: NDArray[Any] = np.abs(mine - every) if self.spanned[column] else mine != every
+        chosen_values, all_values = values[chosen][:, None], values[None, :]
+        differences: NDArray[Any] = (
+            np.abs(chosen_values - all_values) if self.spanned[column] else chosen_values != all_values
+        )
         if self.spanned[column] and (values < 0).any():
-            apart[(mine < 0) != (every < 0)] = 1
-        return apart
+            differences[(chosen_values < 0) != (all_values < 0)] = 1
+        return differences
 
     def distances(self, chosen: Ids) -> Floats:
         """Matrix of chosen points by all points: the cost of a label combination that covers both."""
-        found = np.zeros((len(chosen), len(self.codes)))
+        costs = np.zeros((len(chosen), len(self.codes)))
         for column, weight in enumerate(self.weights):
-            found += weight * self.differences(column, chosen)
-        return found
+            costs += weight * self.differences(column, chosen)
+        return costs
 
     @cached_property
     def all_distances(self) -> Floats:
@@ -201,52 +203,58 @@ class LabelSpace:
 def _disjoint(demands: Sequence[GroupDemand]) -> Iterator[GroupDemand]:
     """The demands with every column assigned to one set only. Valid because a demand on groups in some columns also holds in a subset of these columns."""
     binding = [demand for demand in demands if demand.rows > 1]
-    left = {column for demand in binding for column in demand.columns}
-    for demand in sorted(binding, key=lambda each: (-len(each.columns), -each.rows)):
-        own = tuple(column for column in demand.columns if column in left)
-        left.difference_update(own)
-        if own:
-            yield GroupDemand(own, demand.rows, demand.values)
+    unassigned = {column for demand in binding for column in demand.columns}
+    for demand in sorted(binding, key=lambda candidate: (-len(candidate.columns), -candidate.rows)):
+        assigned = tuple(column for column in demand.columns if column in unassigned)
+        unassigned.difference_update(assigned)
+        if assigned:
+            yield GroupDemand(assigned, demand.rows, demand.values)
 
 
 def _set_bound(
     points: FrequencySet, demand: GroupDemand, space: LabelSpace, columns: int, effort: BoundEffort, context: Context
 ) -> LowerBound:
-    """The bound for the groups in the view of an adversary who knows some columns; ``columns`` is the number of all columns."""
-    most, work = len(demand.columns) / columns, len(points) ** 2 * len(demand.columns)
+    """The bound on loss by the columns that one adversary knows, for groups that meet the demand on them. ``columns`` is the number of all columns, so
+    the loss in these is at most their share.
+    """
+    ceiling, work = len(demand.columns) / columns, len(points) ** 2 * len(demand.columns)
     if points.rows < demand.rows:
-        return LowerBound(_rounded_down(most, 0), exact=True)
+        return LowerBound(_rounded_down(ceiling, 0), exact=True)
     search = _Nearest(points, demand, space, effort, context, compiled=not effort.arrays or work > _ARRAYS)
-    every = np.arange(len(points))
+    all_points = np.arange(len(points))
     if search.compared > effort.comparisons:
-        return _sampled(points, search, most)
+        return _sampled(points, search, ceiling)
     best, prices = 0.0, np.ones(len(points))
     for sweep in range(effort.sweeps):
         if search.compared * (sweep + 1) > effort.comparisons:
             break
-        near = search.of(every, prices)
-        best = max(best, _mean(points, np.minimum(near.shares, most)))
+        nearby = search.of(all_points, prices)
+        best = max(best, _mean(points, np.minimum(nearby.shares, ceiling)))
         if sweep == 0:
-            boxes = np.maximum(search.boxes(every, near.radii), near.value_radii)
-            best = max(best, _mean(points, np.minimum(boxes, most)))
-        prices = np.maximum(near.shares, 1e-9)
+            boxes = np.maximum(search.boxes(all_points, nearby.radii), nearby.value_radii)
+            best = max(best, _mean(points, np.minimum(boxes, ceiling)))
+        prices = np.maximum(nearby.shares, 1e-9)
     needed = [count for count in demand.values.values() if count > 1]
     if is_affordable(points.rows, demand.rows, needed):
         cells = points.histograms
-        record = np.repeat(cells.owners, cells.counts) if needed else np.repeat(every, points.sizes)
-        values = [DemandedValues(count, np.repeat(own, cells.counts)) for count, own, _ in search.demanded]
+        record = np.repeat(cells.owners, cells.counts) if needed else np.repeat(all_points, points.sizes)
+        values = [
+            DemandedValues(count, np.repeat(cell_values, cells.counts)) for count, cell_values, _ in search.demanded
+        ]
         best = max(best, float(dual_certificate(space, record, demand.rows, values).value))
     return LowerBound(_rounded_down(best, len(points)))
 
 
 def _mean(points: FrequencySet, by_record: Floats) -> float:
+    """The mean over all records of a value given for each point."""
     return float(points.sizes @ by_record) / points.rows
 
 
 @dataclass(frozen=True)
 class _Near:
-    """What is near chosen points: for each its part of the cost of its group by the pair bound (``shares``), and, with equal prices, the distances of its farthest required record (``radii``) and within which
-    the demanded sensitive values occur (``value_radii``)."""
+    """Bounds on the cost of the groups of chosen points: by pairs (``shares``), and, with equal prices, by the distances of the farthest of the required number of
+    nearest records (``radii``) and within which the demanded sensitive values occur (``value_radii``).
+    """
 
     shares: Floats
     radii: Floats
@@ -271,25 +279,25 @@ class SortedPoints:
         codes = space.codes[:, columns]
         order = np.lexsort(codes.T[::-1])
         codes = np.ascontiguousarray(codes[order])
-        count, every = len(codes), np.arange(len(codes))
+        count, indices = len(codes), np.arange(len(codes))
         ends = np.empty((count, min(_DEPTH, len(columns))), dtype=np.int32)
         differs = np.zeros(max(count - 1, 0), dtype=bool)
         for column in range(ends.shape[1]):
             differs |= codes[1:, column] != codes[:-1, column]
             borders = np.append(np.flatnonzero(differs) + 1, count)
-            ends[:, column] = borders[np.searchsorted(borders, every, side="right")]
+            ends[:, column] = borders[np.searchsorted(borders, indices, side="right")]
         ranks = np.empty(count, dtype=np.int64)
-        ranks[order] = every
+        ranks[order] = indices
         return cls(order, ranks, codes, space.weights[columns], space.spanned[columns], ends)
 
     def tops(self, prices: Floats) -> Floats:
         """For each point and leading column the highest of the ``prices`` (of the sorted points) of points that are alike up to this column."""
-        found = np.empty(self.ends.shape)
+        highest_prices = np.empty(self.ends.shape)
         for column, ends in enumerate(self.ends.T):
             firsts = np.flatnonzero(np.diff(ends, prepend=-1))
             highest = np.maximum.reduceat(prices, firsts)
-            found[:, column] = np.repeat(highest, np.diff(firsts, append=len(prices)))
-        return found
+            highest_prices[:, column] = np.repeat(highest, np.diff(firsts, append=len(prices)))
+        return highest_prices
 
 
 @dataclass(frozen=True)
@@ -305,6 +313,7 @@ class _Nearest:
 
     @property
     def _factor(self) -> float:
+        """``k / floor(k^2 / 4)`` of the pair bound, for groups of at least ``k`` records."""
         return self.demand.rows / (self.demand.rows**2 // 4)
 
     @cached_property
@@ -321,38 +330,49 @@ class _Nearest:
         if self.compiled:
             return self._compared(chosen, prices)[0]
         others = self.demand.rows - 1
-        sums, last = np.empty(len(chosen)), np.empty(len(chosen))
+        sums, largest = np.empty(len(chosen)), np.empty(len(chosen))
         for block in self._blocks(chosen):
-            sums[block], last[block] = self._shares(chosen[block], prices, others)
-        return _Near(self._factor * sums, 2 * last, self._value_radii(chosen))
+            sums[block], largest[block] = self._shares(chosen[block], prices, others)
+        return _Near(self._factor * sums, 2 * largest, self._value_radii(chosen))
 
     def _compared(self, chosen: Ids, prices: Floats) -> tuple[_Near, int]:
         """What is near the chosen points, by compiled loops, and the number of columns that were compared."""
-        near, others = self._sorted, self.demand.rows - 1
-        starts, own, needed = self._cells
+        ordered, others = self._sorted, self.demand.rows - 1
+        starts, cell_values, needed = self._cells
         if not (prices == 1).all():
-            own, needed = own[:0], needed[:0]
-        sums, last, radii = np.empty(len(chosen)), np.empty(len(chosen)), np.empty(len(chosen))
+            cell_values, needed = cell_values[:0], needed[:0]
+        sums, largest, radii = np.empty(len(chosen)), np.empty(len(chosen)), np.empty(len(chosen))
         width, compared = max(_COMPARED_AT_ONCE // len(self.points), 1), 0
-        own_prices, sizes = prices[near.order], self.points.sizes[near.order]
-        shared = (near.codes, near.weights, near.spanned, near.ends, near.tops(own_prices), sizes, own_prices)
+        sorted_prices, sizes = prices[ordered.order], self.points.sizes[ordered.order]
+        shared = (
+            ordered.codes,
+            ordered.weights,
+            ordered.spanned,
+            ordered.ends,
+            ordered.tops(sorted_prices),
+            sizes,
+            sorted_prices,
+        )
         for start in range(0, len(chosen), width):
             self.context.step("bounding the loss: nearest records", start, len(chosen))
             block = slice(start, start + width)
-            given = (*shared, near.ranks[chosen[block]], others)
-            compared += _kernels.nearest_records(*given, starts, own, needed, sums[block], last[block], radii[block])
+            arguments = (*shared, ordered.ranks[chosen[block]], others)
+            compared += _kernels.nearest_records(
+                *arguments, starts, cell_values, needed, sums[block], largest[block], radii[block]
+            )
         if not self._is_diverse:
             radii[:] = np.inf
-        return _Near(self._factor * sums, 2 * last, radii), compared
+        return _Near(self._factor * sums, 2 * largest, radii), compared
 
     @cached_property
     def _sorted(self) -> SortedPoints:
+        """The points sorted by their codes, for the compiled loops."""
         return SortedPoints.of(self.space)
 
     @cached_property
     def _is_diverse(self) -> bool:
         """Whether the table has the demanded number of different values of every sensitive column."""
-        return all(len(np.unique(own)) >= needed for needed, own, _ in self.demanded)
+        return all(len(np.unique(cell_values)) >= needed for needed, cell_values, _ in self.demanded)
 
     @cached_property
     def _cells(self) -> tuple[Ids, Ids, Ids]:
@@ -362,104 +382,111 @@ class _Nearest:
         owners = self._sorted.ranks[cells.owners]
         order = np.argsort(owners, kind="stable")
         starts = np.searchsorted(owners[order], np.arange(len(self.points) + 1))
-        own = np.array([each[order] for _, each, _ in demanded], dtype=np.int64).reshape(len(demanded), len(order))
-        return starts, own, np.array([needed for needed, _, _ in demanded], dtype=np.int64)
+        cell_values = np.array([values[order] for _, values, _ in demanded], dtype=np.int64).reshape(
+            len(demanded), len(order)
+        )
+        return starts, cell_values, np.array([needed for needed, _, _ in demanded], dtype=np.int64)
 
     @cached_property
     def demanded(self) -> list[tuple[int, Ids, int]]:
         """For each sensitive column of which groups need several values: how many, the value of every cell of the histograms, and the number of values."""
-        found = []
+        demanded_columns = []
         for name, needed in self.demand.values.items():
             codes, column = self.points.domain.together([name])
             if needed > 1:
-                found.append((needed, codes[self.points.histograms.values].astype(np.int64), column.size))
-        return found
+                demanded_columns.append((needed, codes[self.points.histograms.values].astype(np.int64), column.size))
+        return demanded_columns
 
     def boxes(self, chosen: Ids, radii: Floats) -> Floats:
         """For each chosen point a lower bound on the cost of labels that cover it, the demanded number of records and of different sensitive values; at least its radius."""
-        found = radii.copy()
+        bounds = radii.copy()
         if self.effort.boxes and self.compiled and self.demand.rows <= _MOST_BOXED:
             searches = max(len(chosen), 1) * (1 + len(self.demanded))
             effort = min(max(_ALL_BOXES // searches, _BOXES), _MOST_BOXES)
-            nobody, cells = np.zeros(len(self.points) + 1, dtype=np.int64), self.points.histograms
-            found = np.maximum(found, self._cheapest(chosen, nobody, nobody[:0], 1, 1, effort))
+            no_values, cells = np.zeros(len(self.points) + 1, dtype=np.int64), self.points.histograms
+            bounds = np.maximum(bounds, self._cheapest(chosen, no_values, no_values[:0], 1, 1, effort))
             order = np.argsort(cells.owners, kind="stable")
             starts = np.searchsorted(cells.owners[order], np.arange(len(self.points) + 1))
             pairs = len(chosen) * len(self.points) * len(self.space.weights)
-            for needed, own, size in self.demanded if pairs <= _SEARCHED_FOR_VALUES else ():
+            for needed, cell_values, size in self.demanded if pairs <= _SEARCHED_FOR_VALUES else ():
                 if needed <= _MOST_BOXED:
-                    found = np.maximum(found, self._cheapest(chosen, starts, own[order], needed, size, effort))
-        return found
+                    bounds = np.maximum(
+                        bounds, self._cheapest(chosen, starts, cell_values[order], needed, size, effort)
+                    )
+        return bounds
 
-    def _cheapest(self, chosen: Ids, starts: Ids, own: Ids, needed: int, values: int, effort: int) -> Floats:
-        """For each chosen point a lower bound on the cost of labels that cover it, the demanded records and ``needed`` different values."""
+    def _cheapest(self, chosen: Ids, starts: Ids, cell_values: Ids, needed: int, values: int, effort: int) -> Floats:
+        """For each chosen point a lower bound on the cost of labels that cover it, the demanded records and ``needed`` different ones of ``values`` sensitive values, visiting at most ``effort`` boxes."""
         space, boxes = self.space, np.empty(len(chosen))
         for start in range(0, len(chosen), _BOXED_AT_ONCE):
             self.context.step("bounding the loss: cheapest labels", start, len(chosen))
             block = slice(start, start + _BOXED_AT_ONCE)
-            given = (space.codes, space.weights, space.spanned, self.points.sizes, chosen[block], self.demand.rows)
-            _kernels.cheapest_boxes(*given, starts, own, needed, values, effort, boxes[block])
+            arguments = (space.codes, space.weights, space.spanned, self.points.sizes, chosen[block], self.demand.rows)
+            _kernels.cheapest_boxes(*arguments, starts, cell_values, needed, values, effort, boxes[block])
         return boxes
 
     def _value_radii(self, chosen: Ids) -> Floats:
-        """For each chosen point the distance within which the demanded number of sensitive values occurs, by arrays."""
+        """For each chosen point the distance within which the demanded number of sensitive values occurs, by numpy instead of compiled loops; infinite if the table has too few values."""
         radii = np.zeros(len(chosen))
         if not self._is_diverse:
             return np.full(len(chosen), np.inf)
         owners = self.points.histograms.owners
-        for needed, own, _ in self.demanded:
-            found = np.empty(len(chosen))
-            order = np.argsort(own, kind="stable")
-            firsts = np.flatnonzero(np.diff(own[order], prepend=-1))
+        for needed, cell_values, _ in self.demanded:
+            column_radii = np.empty(len(chosen))
+            order = np.argsort(cell_values, kind="stable")
+            firsts = np.flatnonzero(np.diff(cell_values[order], prepend=-1))
             for block in self._blocks(chosen):
-                near = np.minimum.reduceat(self._distances(chosen[block])[:, owners[order]], firsts, axis=1)
-                found[block] = np.partition(near, needed - 1, axis=1)[:, needed - 1]
-            radii = np.maximum(radii, found)
+                value_distances = np.minimum.reduceat(self._distances(chosen[block])[:, owners[order]], firsts, axis=1)
+                column_radii[block] = np.partition(value_distances, needed - 1, axis=1)[:, needed - 1]
+            radii = np.maximum(radii, column_radii)
         return radii
 
     def _blocks(self, chosen: Ids) -> Iterator[slice]:
+        """Slices of the chosen points, short enough that their distances to all points are at most ``_BLOCK`` numbers."""
         width = max(_BLOCK // max(len(self.points), 1), 1)
         return (slice(start, start + width) for start in range(0, len(chosen), width))
 
     def _distances(self, chosen: Ids) -> Floats:
-        few = len(self.points) ** 2 <= _BLOCK
-        return self.space.all_distances[chosen] if few else self.space.distances(chosen)
+        """Matrix of the distances of chosen points to all points, from the cache if the table is small."""
+        is_small = len(self.points) ** 2 <= _BLOCK
+        return self.space.all_distances[chosen] if is_small else self.space.distances(chosen)
 
     def _shares(self, chosen: Ids, prices: Floats, others: int) -> tuple[Floats, Floats]:
-        """The sum of the ``others`` smallest shares of each chosen point, counted per record, and the largest of these."""
+        """For each chosen point the sum of its ``others`` smallest shares in the costs of pairs, counted per record, and the largest of these."""
         shares = self._distances(chosen) * (prices[chosen][:, None] / (prices[chosen][:, None] + prices[None, :]))
-        places = np.arange(len(chosen))
-        shares[places, chosen] = 0.0
+        row_indices = np.arange(len(chosen))
+        shares[row_indices, chosen] = 0.0
         count = min(others + 1, len(prices))
-        near = np.argpartition(shares, count - 1, axis=1)[:, :count]
-        near = np.take_along_axis(near, np.argsort(np.take_along_axis(shares, near, axis=1), axis=1), axis=1)
-        sizes = self.points.sizes[near] - (near == chosen[:, None])
-        upto = np.minimum(np.cumsum(sizes, axis=1), others)
-        taken = np.diff(upto, prepend=0, axis=1)
-        costs = np.take_along_axis(shares, near, axis=1)
-        return (costs * taken).sum(axis=1), np.where(taken > 0, costs, 0.0).max(axis=1)
+        nearest = np.argpartition(shares, count - 1, axis=1)[:, :count]
+        nearest = np.take_along_axis(nearest, np.argsort(np.take_along_axis(shares, nearest, axis=1), axis=1), axis=1)
+        sizes = self.points.sizes[nearest] - (nearest == chosen[:, None])
+        cumulative_sizes = np.minimum(np.cumsum(sizes, axis=1), others)
+        record_counts = np.diff(cumulative_sizes, prepend=0, axis=1)
+        costs = np.take_along_axis(shares, nearest, axis=1)
+        return (costs * record_counts).sum(axis=1), np.where(record_counts > 0, costs, 0.0).max(axis=1)
 
 
-def _sampled(points: FrequencySet, search: _Nearest, most: float) -> LowerBound:
+def _sampled(points: FrequencySet, search: _Nearest, ceiling: float) -> LowerBound:
     """A bound that holds with :data:`CONFIDENCE`, from sampled records that are compared with all points."""
     count = max(search.effort.comparisons * len(points) // max(search.compared, 1), _LEAST_SAMPLE)
     # This randomness protects no record, so it is seeded: the same table gets the same bound.
-    chance = np.random.default_rng(0)
-    prices, upto = np.ones(len(points)), np.cumsum(points.sizes)
+    random = np.random.default_rng(0)
+    prices, cumulative_sizes = np.ones(len(points)), np.cumsum(points.sizes)
 
-    def drawn(size: int) -> tuple[Floats, Floats]:
-        chosen = np.searchsorted(upto, chance.integers(0, points.rows, size), side="right").astype(np.int64)
-        near = search.of(chosen, prices)
-        boxes = np.maximum(search.boxes(chosen, near.radii), near.value_radii)
-        return np.minimum(near.shares, most), np.minimum(boxes, most)
+    def sampled_bounds(size: int) -> tuple[Floats, Floats]:
+        """Sample records; return their lower bounds on cost by pairs and by boxes."""
+        chosen = np.searchsorted(cumulative_sizes, random.integers(0, points.rows, size), side="right").astype(np.int64)
+        nearby = search.of(chosen, prices)
+        boxes = np.maximum(search.boxes(chosen, nearby.radii), nearby.value_radii)
+        return np.minimum(nearby.shares, ceiling), np.minimum(boxes, ceiling)
 
-    pilot = drawn(count // 4)
-    better = int(pilot[1].mean() > pilot[0].mean())
-    limit = min(3 * float(pilot[better].mean()), most)
-    values = np.minimum(drawn(count - count // 4)[better], limit)
+    pilot = sampled_bounds(count // 4)
+    sharper = int(pilot[1].mean() > pilot[0].mean())
+    limit = min(3 * float(pilot[sharper].mean()), ceiling)
+    values = np.minimum(sampled_bounds(count - count // 4)[sharper], limit)
     doubt, size = math.log(2 / (1 - CONFIDENCE)), len(values)
-    found = values.mean() - math.sqrt(2 * values.var(ddof=1) * doubt / size) - 7 * limit * doubt / (3 * (size - 1))
-    return LowerBound(_rounded_down(float(found), size), CONFIDENCE, size)
+    bound = values.mean() - math.sqrt(2 * values.var(ddof=1) * doubt / size) - 7 * limit * doubt / (3 * (size - 1))
+    return LowerBound(_rounded_down(float(bound), size), CONFIDENCE, size)
 
 
 def _rounded_down(value: float, terms: int) -> float:

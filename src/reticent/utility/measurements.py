@@ -73,12 +73,14 @@ class UtilityMeasures(Mapping[str, float]):
         if summary.volumes is not None:
             selected["volume_share"] = lambda summary, weights: measures.volume_share(summary)
         weighted = summary.weighted()
-        beside = {} if weighted is None else {name: (measure, weighted) for name, measure in _WEIGHTED.items()}
-        return {name: (measure, summary) for name, measure in selected.items()} | beside
+        weighted_measures = (
+            {} if weighted is None else {name: (measure, weighted) for name, measure in _WEIGHTED.items()}
+        )
+        return {name: (measure, summary) for name, measure in selected.items()} | weighted_measures
 
     @cached_property
     def loss_by_column(self) -> dict[str, float]:
-        """The loss of every quasi column by itself."""
+        """The loss of every quasi column by itself; empty without a summary."""
         if self.summary is None:
             return {}
         return dict(zip(self.summary.columns, measures.column_losses(self.summary).tolist(), strict=True))
@@ -105,8 +107,8 @@ class UtilityMeasures(Mapping[str, float]):
         if self.summary is None:
             return None
         original = self.summary.original
-        drawn = Workload.drawn(original.hierarchies, queries, min(dimensions, len(original.hierarchies)), seed=seed)
-        return workload_error(original, self.summary, drawn)
+        workload = Workload.drawn(original.hierarchies, queries, min(dimensions, len(original.hierarchies)), seed=seed)
+        return workload_error(original, self.summary, workload)
 
 
 class MeasuredUtility(Mapping[str, float]):
@@ -160,14 +162,15 @@ class MeasuredUtility(Mapping[str, float]):
         return dict(self._figures)
 
     def _bound(self, bounded: Bounded, effort: BoundEffort, context: Context | None = None) -> None:
+        """Compute the lower bounds on loss for any labels and for ranges with some effort, and list them in place of earlier ones."""
         context = context or Context()
         any_labels, by_ranges = bounded(False, effort, context), bounded(True, effort, context)
         # What holds whatever the labels are holds for ranges too.
-        found = {"loss_bound": any_labels.value, "loss_bound_ranges": max(any_labels.value, by_ranges.value)}
+        bounds = {"loss_bound": any_labels.value, "loss_bound_ranges": max(any_labels.value, by_ranges.value)}
         confidence = min(any_labels.confidence, by_ranges.confidence)
         if confidence < 1:
-            found["loss_bound_confidence"] = confidence
-        self._figures = {name: value for name, value in self._figures.items() if name not in _BOUNDS} | found
+            bounds["loss_bound_confidence"] = confidence
+        self._figures = {name: value for name, value in self._figures.items() if name not in _BOUNDS} | bounds
 
 
 _MORE_CAN_BE_PROVEN = (
@@ -188,16 +191,14 @@ def bound_sentence(utility: Mapping[str, float], *, final: bool = True) -> str |
     if "loss_bound" not in listed:
         return None
     loss, bound, ranges = listed["loss"], listed["loss_bound"], listed["loss_bound_ranges"]
-    sure = (
+    confidence_text = (
         f" (with confidence {listed['loss_bound_confidence']:.1%}, from a sample of the records)"
         if "loss_bound_confidence" in listed
         else ""
     )
-    by_ranges = f", and none that publishes numbers as ranges below {ranges:.4f}" if bound < ranges <= loss else ""
-    more = "" if final else f" {_MORE_CAN_BE_PROVEN}"
-    return (
-        f"Loss {loss:.4f}; no release by groups under this definition can be below {bound:.4f}{by_ranges}{sure}.{more}"
-    )
+    ranges_text = f", and none that publishes numbers as ranges below {ranges:.4f}" if bound < ranges <= loss else ""
+    hint = "" if final else f" {_MORE_CAN_BE_PROVEN}"
+    return f"Loss {loss:.4f}; no release by groups under this definition can be below {bound:.4f}{ranges_text}{confidence_text}.{hint}"
 
 
 def measure_all(summary: ReleaseSummary, weights: Weights | None = None) -> dict[str, float]:

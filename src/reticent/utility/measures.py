@@ -126,7 +126,7 @@ def volume_share(summary: ReleaseSummary) -> float:
 
 
 def _densities(summary: ReleaseSummary, sensitive: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For groups by sensitive values the probability of each cell of the group's region, and for suppressed rows that of every cell."""
+    """The probability that the release, read as a distribution, gives each cell of a region: a matrix of groups by sensitive values, and an array by sensitive value for the suppressed rows, whose region is the whole domain."""
     counts = np.zeros((len(summary.sizes), summary.original.domain.size if sensitive else 1))
     if sensitive:
         counts[summary.histograms.owners, summary.histograms.values] = summary.histograms.counts
@@ -171,6 +171,7 @@ def height(summary: ReleaseSummary, weights: Weights | None = None) -> float:
 
 
 def _column_spreads(summary: ReleaseSummary) -> NDArray[np.float64]:
+    """The mean normalized certainty penalty of every column over all rows."""
     return summary.mean_by_column([cells.spread for cells in summary.cells])
 
 
@@ -181,6 +182,7 @@ def _entropy_sum(counts: NDArray[np.int64], logarithm: Any = np.log) -> float:
 
 
 def _need_original(summary: ReleaseSummary, name: str) -> None:
+    """Raise an error if the original values are unknown because the table was counted at coarser levels."""
     if not summary.complete:
         raise PolicyError(
             f"{name} compares with the original values, but the frequency set begins at a coarser level. Count without a floor."
@@ -201,9 +203,11 @@ def column_weights(columns: Sequence[str], weights: Weights | None) -> NDArray[n
 
 
 def _absolute_weights(summary: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
+    """The weight of every quasi column, as given (default 1)."""
     return column_weights(summary.columns, weights)
 
 
 def _relative_weights(summary: ReleaseSummary, weights: Weights | None) -> NDArray[np.float64]:
+    """The weights of the quasi columns, scaled to sum to 1."""
     absolute = _absolute_weights(summary, weights)
     return absolute / absolute.sum() if len(absolute) else absolute

@@ -134,11 +134,11 @@ class ReleaseSummary:
 
 
 def _columns(frequencies: FrequencySet) -> list[NDArray[np.int64]]:
-    """For every column the rows of the table by leaf; above level 0 all rows of a part count at its first leaf."""
+    """For every column the rows of the table by leaf; above level 0 all rows of a category count at its first leaf."""
     counts = []
     for hierarchy, level, codes in zip(frequencies.hierarchies, frequencies.levels, frequencies.codes, strict=True):
-        by_part = sum_by(codes, frequencies.sizes, hierarchy.levels[level].size)
-        first_leaf = np.zeros(len(by_part), dtype=np.int64)
+        by_category = sum_by(codes, frequencies.sizes, hierarchy.levels[level].size)
+        first_leaf = np.zeros(len(by_category), dtype=np.int64)
         first_leaf[hierarchy.levels[level].parts[::-1]] = np.arange(hierarchy.size)[::-1]
-        counts.append(sum_by(first_leaf, by_part, hierarchy.size))
+        counts.append(sum_by(first_leaf, by_category, hierarchy.size))
     return counts

@@ -211,8 +211,8 @@ def actual_counts(frequencies: FrequencySet, workload: Workload) -> NDArray[np.i
         inside: NDArray[np.bool_] | None = None
         for j in np.flatnonzero(workload.asked[i]):
             codes = frequencies.codes[j]
-            chosen = (codes >= workload.lows[i, j]) & (codes <= workload.highs[i, j])
-            inside = chosen if inside is None else inside & chosen
+            matches = (codes >= workload.lows[i, j]) & (codes <= workload.highs[i, j])
+            inside = matches if inside is None else inside & matches
         counts[i] = frequencies.rows if inside is None else frequencies.sizes[inside].sum()
     return counts
 
@@ -228,6 +228,7 @@ Query = list[tuple[int, int, int]]
 
 
 def _queries(summary: ReleaseSummary, workload: Workload) -> Iterator[Query]:
+    """Yield each query of a workload as (column index, first leaf, last leaf) for every column that it constrains."""
     _check_fit(tuple((cells.column, cells.leaves) for cells in summary.cells), workload)
     for i in range(len(workload)):
         yield [(int(j), int(workload.lows[i, j]), int(workload.highs[i, j])) for j in np.flatnonzero(workload.asked[i])]
@@ -246,6 +247,7 @@ def _estimate(summary: ReleaseSummary, query: Query, estimator: Estimator) -> fl
 
 
 def _check_fit(columns: tuple[tuple[str, int], ...], workload: Workload) -> None:
+    """Raise an error unless the workload is over exactly these columns, given as (name, number of leaves)."""
     if columns != tuple(zip(workload.columns, workload.leaves, strict=True)):
         raise PolicyError("The workload was made for other columns, or for other leaves of them, than these.")
 
@@ -265,6 +267,7 @@ def _in_words(column: Column, leaves: pl.Series) -> str:
 
 
 def _constant(value: Any) -> str:
+    """A value as a constant of the condition language."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value) if isinstance(value, int | float) else str(Text(str(value)))
