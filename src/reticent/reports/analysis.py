@@ -37,13 +37,13 @@ class NumberSummary:
     @property
     def texts(self) -> tuple[str, str, str, str]:
         """Return formatted means and standard deviations, before and after."""
-        zero = self.day_zero
-        if zero is None:
-            before, after, first, second = map(figure_text, (*self.mean, *self.spread))
+        first_day = self.day_zero
+        if first_day is None:
+            mean_before, mean_after, spread_before, spread_after = map(figure_text, (*self.mean, *self.spread))
         else:
-            before, after = (_day(value + zero) for value in self.mean)
-            first, second = map(_days, self.spread)
-        return before, after, first, second
+            mean_before, mean_after = (_day(value + first_day) for value in self.mean)
+            spread_before, spread_after = map(_days, self.spread)
+        return mean_before, mean_after, spread_before, spread_after
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Analysis(ShownAsCard):
 
     def card(self) -> Card:
         """Return a card with means before and after and the largest change of a correlation."""
-        moved = [abs(each.values[1] - each.values[0]) for each in self.correlations]
-        finite = [each for each in moved if isfinite(each)]
-        rows = [(each.column, *each.texts) for each in self.summaries]
+        changes = [abs(correlation.values[1] - correlation.values[0]) for correlation in self.correlations]
+        finite = [change for change in changes if isfinite(change)]
+        rows = [(summary.column, *summary.texts) for summary in self.summaries]
         heads = ("column", "mean before", "mean after", "spread before", "spread after")
         facts = {"columns": len(rows), "correlations move by at most": max(finite, default=0.0)}
         return Card("Analysis before and after", facts, tables=[CardTable(heads, rows)])
@@ -100,15 +100,20 @@ class Analysis(ShownAsCard):
     def as_dict(self) -> dict[str, Any]:
         """Return the analysis as JSON-compatible data; pairs are (before, after)."""
         return {
-            "models": [str(each) for each in self.models],
-            "conclusions": [each.as_dict() for each in self.conclusions],
-            "columns": {each.column: {"mean": each.mean, "spread": each.spread} for each in self.summaries},
-            "correlations": [{"columns": each.columns, "values": each.values} for each in self.correlations],
+            "models": [str(model) for model in self.models],
+            "conclusions": [conclusion.as_dict() for conclusion in self.conclusions],
+            "columns": {summary.column: {"mean": summary.mean, "spread": summary.spread} for summary in self.summaries},
+            "correlations": [
+                {"columns": correlation.columns, "values": correlation.values} for correlation in self.correlations
+            ],
             "regression": None
             if self.formula is None
             else {
                 "formula": self.formula,
-                "terms": {each.term: {"values": each.values, "errors": each.errors} for each in self.coefficients},
+                "terms": {
+                    coefficient.term: {"values": coefficient.values, "errors": coefficient.errors}
+                    for coefficient in self.coefficients
+                },
             },
         }
 
@@ -123,27 +128,31 @@ def analyse(
     """
     side = release.public if isinstance(release, Release) else release
     before, after = analyst_designs(table, side)
-    asked = [RegressionModel.parse(formula, list(before)) for formula in ([regression] if regression else [])]
-    named = [RegressionModel.parse(formula, list(before)) for formula in models] or list(default_models(table, before))
-    numbers, published = (
-        {name: each.values[:, 0] for name, each in design.items() if len(each.names) == 1} for design in (before, after)
+    shown_models = [RegressionModel.parse(formula, list(before)) for formula in ([regression] if regression else [])]
+    compared_models = [RegressionModel.parse(formula, list(before)) for formula in models] or list(
+        default_models(table, before)
     )
-    judged = tuple(dict.fromkeys([*asked, *named]))
+    table_numbers, release_numbers = (
+        {name: column.values[:, 0] for name, column in design.items() if len(column.names) == 1}
+        for design in (before, after)
+    )
+    fitted_models = tuple(dict.fromkeys([*shown_models, *compared_models]))
     return Analysis(
         _summaries(
-            numbers,
-            published,
+            table_numbers,
+            release_numbers,
             {name: zero for name, dtype in table.schema.items() if (zero := _day_zero(dtype)) is not None},
         ),
-        _correlations(numbers, published),
+        _correlations(table_numbers, release_numbers),
         regression,
-        _regressed(asked[0], before, after) if asked else (),
-        judged,
-        changed_conclusions(judged, before, after),
+        _regressed(shown_models[0], before, after) if shown_models else (),
+        fitted_models,
+        changed_conclusions(fitted_models, before, after),
     )
 
 
 def _summaries(before: Columns, after: Columns, zeros: Mapping[str, int]) -> tuple[NumberSummary, ...]:
+    """Return mean and spread of every column in the table and in the release; ``zeros`` gives the ordinal of day 0 for columns of dates."""
     return tuple(
         NumberSummary(
             name,
@@ -168,6 +177,7 @@ def _day_zero(dtype: pl.DataType) -> int | None:
 
 
 def _day(value: float) -> str:
+    """Format the ordinal of a day (1 is 0001-01-01) as an ISO date; a dash if it is unknown."""
     return datetime.date.fromordinal(round(value)).isoformat() if isfinite(value) else "–"
 
 
@@ -176,6 +186,7 @@ def _days(value: float) -> str:
 
 
 def _correlations(before: Columns, after: Columns) -> tuple[CorrelationChange, ...]:
+    """Return the correlation of every pair of columns, in the table and in the release."""
     return tuple(
         CorrelationChange(pair, (_correlation(before, pair), _correlation(after, pair)))
         for pair in combinations(before, 2)
@@ -186,27 +197,35 @@ def _regressed(
     model: RegressionModel, before: Mapping[str, DesignColumn], after: Mapping[str, DesignColumn]
 ) -> tuple[CoefficientChange, ...]:
     """Return the coefficients of a model fitted to the table and to the release, the intercept first."""
-    first = fit_model(model, before)
-    second = fit_model(model, after, logistic=is_binary(before[model.outcome].values[:, 0]))
-    pairs = [(name, first.estimate(name), second.estimate(name)) for name in first.names]
+    table_fit = fit_model(model, before)
+    release_fit = fit_model(model, after, logistic=is_binary(before[model.outcome].values[:, 0]))
+    pairs = [(name, table_fit.estimate(name), release_fit.estimate(name)) for name in table_fit.names]
     return tuple(
-        CoefficientChange(name, (one.value, other.value), (one.error, other.error)) for name, one, other in pairs
+        CoefficientChange(
+            name, (true_estimate.value, released_estimate.value), (true_estimate.error, released_estimate.error)
+        )
+        for name, true_estimate, released_estimate in pairs
     )
 
 
 def _mean(numbers: Numbers) -> float:
+    """Return the mean of the known numbers; NaN if there are none."""
     known = numbers[np.isfinite(numbers)]
     return float(known.mean()) if len(known) else nan
 
 
 def _spread(numbers: Numbers) -> float:
+    """Return the sample standard deviation of the known numbers; NaN if there are fewer than two."""
     known = numbers[np.isfinite(numbers)]
     return float(known.std(ddof=1)) if len(known) > 1 else nan
 
 
 def _correlation(columns: Columns, pair: tuple[str, str]) -> float:
+    """Return Pearson's correlation over the rows where both columns are known; NaN if one of them does not vary."""
     first, second = (columns[name] for name in pair)
-    both = np.isfinite(first) & np.isfinite(second)
-    left, right = (numbers[both] - numbers[both].mean() if both.any() else numbers[both] for numbers in (first, second))
-    size = sqrt(float((left**2).sum()) * float((right**2).sum()))
-    return float((left * right).sum()) / size if size else nan
+    known = np.isfinite(first) & np.isfinite(second)
+    first_deviations, second_deviations = (
+        numbers[known] - numbers[known].mean() if known.any() else numbers[known] for numbers in (first, second)
+    )
+    norm = sqrt(float((first_deviations**2).sum()) * float((second_deviations**2).sum()))
+    return float((first_deviations * second_deviations).sum()) / norm if norm else nan

@@ -18,8 +18,10 @@ _A_FIGURE = 7  # a figure must fit on one printed page and stay legible
 def attack_figures(attacks: Sequence[Comparison]) -> list[PageBlock]:
     """Return bar charts of all attacks, a few per figure, with a legend."""
     bars = [_bar(before, after) for before, after in attacks]
-    drawn = (figure_block(figures.attacks(bars[at : at + _A_FIGURE])) for at in range(0, len(bars), _A_FIGURE))
-    return [_key(judged=all(after.judged for _, after in attacks)), *drawn]
+    charts = (
+        figure_block(figures.attacks(bars[start : start + _A_FIGURE])) for start in range(0, len(bars), _A_FIGURE)
+    )
+    return [_key(judged=all(after.judged for _, after in attacks)), *charts]
 
 
 def attack_quote(before: Findings | None, after: Findings) -> dict[str, Any]:
@@ -35,6 +37,7 @@ def attack_quote(before: Findings | None, after: Findings) -> dict[str, Any]:
 
 
 def _bar(before: Findings | None, after: Findings) -> Bar:
+    """Return the bar of one attack: success rates with their intervals and baselines before (None: not run) and after publication."""
     return Bar(
         sentence_case(after.adversary),
         before.share if before is not None else None,

@@ -113,17 +113,19 @@ class Dossier:
         """Sentence on the attacks that succeeded; empty if none did."""
         if not self.succeeded:
             return ""
-        many = (
+        subject = (
             "One adversary that was run succeeds"
             if self.succeeded == 1
             else f"{self.succeeded} adversaries that were run succeed"
         )
-        return f"{many} against the release: the guarantee does not cover that. See the residual risks."
+        return f"{subject} against the release: the guarantee does not cover that. See the residual risks."
 
     @property
     def missing(self) -> tuple[DossierStatement, ...]:
         """Statements that the steward has not made yet."""
-        return tuple(each for section in self.sections for each in section.statements if each.answer is None)
+        return tuple(
+            statement for section in self.sections for statement in section.statements if statement.answer is None
+        )
 
     @property
     def ok(self) -> bool:
@@ -132,9 +134,11 @@ class Dossier:
 
     def card(self) -> Card:
         """Return a card with every measure, its threshold, and the missing statements."""
-        words = {True: "meets it", False: "above it", None: ""}
-        measures = [(each.name, each.measured, each.threshold, words[each.meets]) for each in self.measures]
-        missing = [(each.name, each.question) for each in self.missing]
+        results = {True: "meets it", False: "above it", None: ""}
+        measures = [
+            (measure.name, measure.measured, measure.threshold, results[measure.meets]) for measure in self.measures
+        ]
+        missing = [(statement.name, statement.question) for statement in self.missing]
         return Card(
             f"{self.of.title}: {self.release}",
             tables=[
@@ -158,17 +162,17 @@ class Dossier:
             "threshold": None if regime.threshold is None else str(regime.threshold),
             "threshold_words": regime.threshold_words,
             "threshold_met": self.measures[0].meets,
-            "measures": [asdict(each) for each in self.measures],
+            "measures": [asdict(measure) for measure in self.measures],
             "sections": [
                 {
-                    "title": each.title,
-                    "source": each.source,
-                    "evidence": [block.as_json() for block in each.blocks],
-                    "statements": [asdict(statement) for statement in each.statements],
+                    "title": section.title,
+                    "source": section.source,
+                    "evidence": [evidence_block.as_json() for evidence_block in section.blocks],
+                    "statements": [asdict(statement) for statement in section.statements],
                 }
-                for each in self.sections
+                for section in self.sections
             ],
-            "missing_statements": [each.name for each in self.missing],
+            "missing_statements": [statement.name for statement in self.missing],
             "confidential": self.private,
         }
 
@@ -217,8 +221,8 @@ def dossier(
         '1/2'
     """
     one_of(regime, "regime", REGIMES)
-    asked = REGIMES[regime]
-    said = _checked(statements or {}, asked)
+    requirements = REGIMES[regime]
+    answers = _checked(statements or {}, requirements)
     context = context or Context()
     side = open_public(release, context=context) if isinstance(release, str | Path) else release.public
     private = _private(release)
@@ -228,12 +232,12 @@ def dossier(
     pairs: list[Comparison] = (
         list(compare(raw, side, context=context))
         if raw is not None
-        else [(None, each) for each in run_adversaries(side)]
+        else [(None, findings) for findings in run_adversaries(side)]
     )
     facts = gather(side, private, raw, pairs, context=context, verified=verified)
     headline = verified.headline if verified is not None else headline_of(side, context)
     facts = replace(facts, attacks=tuple(pairs), headline=headline)
-    measures = tuple(_measures(side.seen, asked, _limit(said, asked)))
+    measures = tuple(_measures(side.seen, requirements, _limit(answers, requirements)))
     evidence = _Gathered(side, facts, raw, measures)
     sections = tuple(
         DossierSection(
@@ -241,9 +245,12 @@ def dossier(
             heading.source,
             heading.lead,
             tuple(evidence.block(kind) for kind in heading.evidence),
-            tuple(DossierStatement(each.name, each.question, said.get(each.name)) for each in heading.fields),
+            tuple(
+                DossierStatement(statement.name, statement.question, answers.get(statement.name))
+                for statement in heading.fields
+            ),
         )
-        for heading in asked.headings
+        for heading in requirements.headings
     )
     return Dossier(
         regime,
@@ -266,12 +273,12 @@ def _private(release: Release | str | Path) -> PrivateFacts | None:
 
 def _checked(statements: Mapping[str, str], regime: Regime) -> dict[str, str]:
     """Return the statements that this regime requires. Those of other regimes are ignored; a name that no regime has is an error."""
-    known = {each.name for every in REGIMES.values() for each in every.fields}
+    field_names = {statement.name for listed_regime in REGIMES.values() for statement in listed_regime.fields}
     for name, answer in statements.items():
-        if name not in known:
+        if name not in field_names:
             raise PolicyError(
-                f"[dossier] has no field {name!r}.{did_you_mean(name, known)} {regime.title} asks for: "
-                f"{', '.join(each.name for each in regime.fields)}.",
+                f"[dossier] has no field {name!r}.{did_you_mean(name, field_names)} {regime.title} asks for: "
+                f"{', '.join(statement.name for statement in regime.fields)}.",
                 setting=("dossier", name),
             )
         if not isinstance(answer, str):
@@ -281,48 +288,50 @@ def _checked(statements: Mapping[str, str], regime: Regime) -> dict[str, str]:
     return {name: answer for name, answer in statements.items() if answer.strip()}
 
 
-def _limit(said: Mapping[str, str], regime: Regime) -> Fraction | None:
+def _limit(answers: Mapping[str, str], regime: Regime) -> Fraction | None:
     """Return the risk threshold: that of the regime, or the one stated by the steward if the regime requires it; None if there is none."""
     if (
         regime.threshold is not None
-        or "risk_limit" not in said
-        or all(each.name != "risk_limit" for each in regime.fields)
+        or "risk_limit" not in answers
+        or all(statement.name != "risk_limit" for statement in regime.fields)
     ):
         return regime.threshold
-    number = _LIMIT.match(said["risk_limit"])
-    limit = None if number is None or number[1].endswith("/0") else Fraction(number[1])
+    match = _LIMIT.match(answers["risk_limit"])
+    limit = None if match is None or match[1].endswith("/0") else Fraction(match[1])
     if limit is None or not 0 < limit <= 1:
         raise PolicyError(
-            f"[dossier] risk_limit must begin with a probability such as 0.05, but it is {said['risk_limit']!r}.",
+            f"[dossier] risk_limit must begin with a probability such as 0.05, but it is {answers['risk_limit']!r}.",
             setting=("dossier", "risk_limit"),
         )
     return limit
 
 
-def _measures(seen: AdversaryView, regime: Regime, limit: Fraction | None) -> Iterator[DossierMeasure]:
+def _measures(view: AdversaryView, regime: Regime, limit: Fraction | None) -> Iterator[DossierMeasure]:
     """Yield exact re-identification probabilities, computed from the sizes of the equivalence classes."""
-    whose = "" if limit == regime.threshold else ", stated by the steward"
-    named = f"at most {_decimal(limit)}{whose}" if limit is not None else "no number is named"
-    if seen.groups is None:
+    source = "" if limit == regime.threshold else ", stated by the steward"
+    threshold_text = f"at most {_decimal(limit)}{source}" if limit is not None else "no number is named"
+    if view.groups is None:
         yield DossierMeasure(
             "Largest probability of re-identification",
             "does not apply: rows are not rows of people, see the guarantee",
             None,
-            named,
+            threshold_text,
             None,
         )
         return
-    people = seen.candidates[seen.candidates > 0]
-    if not len(people):
-        yield DossierMeasure("Largest probability of re-identification", "no records are published", None, named, None)
+    class_sizes = view.candidates[view.candidates > 0]
+    if not len(class_sizes):
+        yield DossierMeasure(
+            "Largest probability of re-identification", "no records are published", None, threshold_text, None
+        )
         return
-    smallest, total = int(people.min()), int(people.sum())
-    largest, average = Fraction(1, smallest), Fraction(len(people), total)
-    yield _compared("Largest probability of re-identification", largest, limit, named)
+    smallest, total = int(class_sizes.min()), int(class_sizes.sum())
+    largest, average = Fraction(1, smallest), Fraction(len(class_sizes), total)
+    yield _compared("Largest probability of re-identification", largest, limit, threshold_text)
     yield _compared("Average probability of re-identification", average, None, "none named")
     yield DossierMeasure("Smallest group of people who look alike", f"{smallest:,}", str(smallest), _least(limit), None)
     if limit is not None:
-        above = int(people[people.astype(np.int64) * limit.numerator < limit.denominator].sum())
+        above = int(class_sizes[class_sizes.astype(np.int64) * limit.numerator < limit.denominator].sum())
         share = Fraction(above, total)
         yield DossierMeasure(
             f"People with a probability above {_decimal(limit)}",
@@ -334,6 +343,7 @@ def _measures(seen: AdversaryView, regime: Regime, limit: Fraction | None) -> It
 
 
 def _compared(name: str, value: Fraction, limit: Fraction | None, named: str) -> DossierMeasure:
+    """Return the measure of a probability, with the threshold ``limit`` that it must not exceed (None: no threshold) and that threshold as text (``named``)."""
     return DossierMeasure(name, _decimal(value), str(value), named, None if limit is None else value <= limit)
 
 
@@ -358,7 +368,7 @@ class _Gathered:
 
     def block(self, kind: Evidence) -> DossierBlock:
         """Return the block for one kind of evidence."""
-        made = {
+        builders = {
             "columns": self._columns,
             "flow": self._flow,
             "guarantee": self._guarantee,
@@ -367,9 +377,10 @@ class _Gathered:
             "residual": self._residual,
             "certificate": self._certificate,
         }
-        return made[kind]() if kind in made else self._attacks(kind)
+        return builders[kind]() if kind in builders else self._attacks(kind)
 
     def _columns(self) -> DossierBlock:
+        """Return the role of every column and how it is published: its labels, its information loss, rounding."""
         losses = self.facts.private.losses if self.facts.private is not None else {}
         rows = [(name, "identifier", "dropped") for name in (self.raw.identifiers if self.raw is not None else ())]
         for column in self.side.manifest.columns:
@@ -395,7 +406,8 @@ class _Gathered:
         )
 
     def _flow(self) -> DossierBlock:
-        facts, said = self.facts, dict(self.facts.certificate)
+        """Return the steps from table to release: records, suppressed records, published rows, and how they were made."""
+        facts, certificate = self.facts, dict(self.facts.certificate)
         private = facts.private
         rows = []
         if private is not None:
@@ -407,21 +419,26 @@ class _Gathered:
                 )
             )
         rows.append(("Published rows", f"{facts.rows:,}"))
-        rows += [(name.capitalize(), said[name]) for name in ("method", "randomness", "earlier releases", "made")]
+        rows += [
+            (name.capitalize(), certificate[name]) for name in ("method", "randomness", "earlier releases", "made")
+        ]
         return DossierBlock("Data flow", (), ("step", "what happened"), tuple(rows))
 
     def _guarantee(self) -> DossierBlock:
-        rows = tuple((each.name, each.meaning, each.outcome) for each in self.facts.promises)
+        """Return the guaranteed definitions with their meaning and the result of checking them again."""
+        rows = tuple((promise.name, promise.meaning, promise.outcome) for promise in self.facts.promises)
         return DossierBlock(
             "The guarantee, recomputed from the files", (), ("definition", "what it means", "result"), rows
         )
 
     def _risk(self) -> DossierBlock:
+        """Return the re-identification probabilities beside their thresholds."""
         rows: tuple[tuple[str, ...], ...] = tuple(
-            (each.name, each.measured, each.exact or "", each.threshold, _RESULTS[each.meets]) for each in self.measures
+            (measure.name, measure.measured, measure.exact or "", measure.threshold, _RESULTS[measure.meets])
+            for measure in self.measures
         )
         heads: tuple[str, ...] = ("measure", "measured", "exactly", "threshold", "result")
-        if all(each.meets is None for each in self.measures):
+        if all(measure.meets is None for measure in self.measures):
             heads, rows = heads[:-1], tuple(row[:-1] for row in rows)
         return DossierBlock(
             "Measured risk",
@@ -433,12 +450,13 @@ class _Gathered:
         )
 
     def _attacks(self, kind: str) -> DossierBlock:
-        mine = tuple(pair for pair in self.facts.attacks if _kind(pair[1].adversary) == kind)
-        if not mine:
-            missing = (
+        """Return the attacks of one kind of risk (singling out, linkability or inference), with success rates before and after publication."""
+        pairs = tuple(pair for pair in self.facts.attacks if _kind(pair[1].adversary) == kind)
+        if not pairs:
+            hint = (
                 "" if self.raw is not None else " Adversaries who look people up need the table: pass --policy (raw=)."
             )
-            text = f"No adversary of this kind applies to this format of release, or could be run.{missing}"
+            text = f"No adversary of this kind applies to this format of release, or could be run.{hint}"
             return DossierBlock(f"Attacks: {kind}", (text,))
         rows: tuple[tuple[str, ...], ...] = tuple(
             (
@@ -448,22 +466,23 @@ class _Gathered:
                 "" if after.baseline is None else f"{after.baseline:.1%}",
                 "succeeds" if after.succeeds else "does not succeed" if after.judged else "reported only",
             )
-            for before, after in mine
+            for before, after in pairs
         )
-        known = tuple(f"{sentence_case(after.adversary)} knows {after.knows}." for _, after in mine)
-        left = [after for _, after in mine if after.succeeds]
-        if left:
-            text = f"{len(left)} of {len(mine)} adversaries of this kind succeed against the release: the guarantee does not cover them."
-        elif len(mine) == 1:
+        knowledge = tuple(f"{sentence_case(after.adversary)} knows {after.knows}." for _, after in pairs)
+        succeeding = [after for _, after in pairs if after.succeeds]
+        if succeeding:
+            text = f"{len(succeeding)} of {len(pairs)} adversaries of this kind succeed against the release: the guarantee does not cover them."
+        elif len(pairs) == 1:
             text = "The adversary of this kind that was run does not succeed against the release."
         else:
-            text = f"None of the {len(mine)} adversaries of this kind that were run succeeds against the release."
+            text = f"None of the {len(pairs)} adversaries of this kind that were run succeeds against the release."
         heads: tuple[str, ...] = ("adversary", "before", "after", "without the release", "result")
-        if all(before is None for before, _ in mine):
+        if all(before is None for before, _ in pairs):
             heads, rows = (heads[0], *heads[2:]), tuple((row[0], *row[2:]) for row in rows)
-        return DossierBlock(f"Attacks: {kind}", (text,), heads, rows, known, mine)
+        return DossierBlock(f"Attacks: {kind}", (text,), heads, rows, knowledge, pairs)
 
     def _utility(self) -> DossierBlock:
+        """Return the utility measures and the verdict on regressions; a sentence if they are unknown."""
         private = self.facts.private
         if private is None or not private.utility:
             return DossierBlock(
@@ -475,12 +494,14 @@ class _Gathered:
         return DossierBlock("Utility", text, ("measure", "value", "in plain words (less is better)"), rows)
 
     def _residual(self) -> DossierBlock:
+        """Return the residual risks without repetition: reservations of the verdict, successful attacks, and what the definitions do not cover."""
         succeeded = (after.reservation for _, after in self.facts.attacks if after.succeeds)
-        uncovered = (each.not_covered for each in self.facts.promises)
-        told = (*self.facts.headline.reasons, *succeeded, *uncovered, *self.facts.residual)
-        return DossierBlock("Residual risks", items=tuple(dict.fromkeys(told)))
+        uncovered = (promise.not_covered for promise in self.facts.promises)
+        risks = (*self.facts.headline.reasons, *succeeded, *uncovered, *self.facts.residual)
+        return DossierBlock("Residual risks", items=tuple(dict.fromkeys(risks)))
 
     def _certificate(self) -> DossierBlock:
+        """Return the entries of the certificate."""
         return DossierBlock(
             "Certificate",
             ("Anyone can check the claims again from the published files: reticent verify.",),

@@ -26,11 +26,19 @@ def render_dossier(made: Dossier) -> str:
     )
 
 
-def _tiles(made: Dossier) -> list[tuple[str, str]]:
+def _tiles(dossier: Dossier) -> list[tuple[str, str]]:
     """Return the key figures: measures with their thresholds, and the number of missing statements."""
-    tiles = [(each.measured.partition(" (")[0], each.name, each.meets) for each in made.measures if each.exact]
-    asked = len(made.missing) + sum(each.answer is not None for part in made.sections for each in part.statements)
-    tiles.append((f"{len(made.missing)} of {asked}", "statements still missing", None if made.missing else True))
+    tiles = [
+        (measure.measured.partition(" (")[0], measure.name, measure.meets)
+        for measure in dossier.measures
+        if measure.exact
+    ]
+    required = len(dossier.missing) + sum(
+        statement.answer is not None for section in dossier.sections for statement in section.statements
+    )
+    tiles.append(
+        (f"{len(dossier.missing)} of {required}", "statements still missing", None if dossier.missing else True)
+    )
     return [(number, f"{words}{_mark(meets)}") for number, words, meets in tiles]
 
 
@@ -38,9 +46,10 @@ def _mark(meets: bool | None) -> str:
     return "" if meets is None else ": meets the threshold" if meets else ": above the threshold"
 
 
-def _not_a_determination(made: Dossier) -> PageSection:
-    missing = [(each.name, each.question) for each in made.missing]
-    told = (
+def _not_a_determination(dossier: Dossier) -> PageSection:
+    """Return the first section: that the dossier is not a legal finding, the threshold, and the statements that the steward has not made."""
+    missing = [(statement.name, statement.question) for statement in dossier.missing]
+    blocks = (
         [
             block("title", text="What the steward must still state"),
             block("paragraph", text="Fill these in under [dossier] of the policy, or in a TOML file (--statements)."),
@@ -51,33 +60,35 @@ def _not_a_determination(made: Dossier) -> PageSection:
     )
     return PageSection(
         "Evidence, not a determination",
-        f"This document gathers what was measured. It is not a legal finding. {made.of.determination}",
-        [block("paragraph", text=f"Threshold: {made.of.threshold_words}"), *told],
+        f"This document gathers what was measured. It is not a legal finding. {dossier.of.determination}",
+        [block("paragraph", text=f"Threshold: {dossier.of.threshold_words}"), *blocks],
     )
 
 
-def _section(part: DossierSection) -> PageSection:
+def _section(section: DossierSection) -> PageSection:
+    """Return the page section of one heading: the steward's statements, then the evidence."""
     stated = [
         block(
             "promise",
-            head=each.question,
-            text=each.answer or "To be stated by the steward",
-            small=each.name,
-            open=not each.answer,
+            head=statement.question,
+            text=statement.answer or "To be stated by the steward",
+            small=statement.name,
+            open=not statement.answer,
         )
-        for each in part.statements
+        for statement in section.statements
     ]
-    parts = [each for described in part.blocks for each in _blocks(described)]
-    return PageSection(part.title, f"{part.lead} ({part.source})", [*stated, *parts])
+    evidence = [page_block for evidence_block in section.blocks for page_block in _blocks(evidence_block)]
+    return PageSection(section.title, f"{section.lead} ({section.source})", [*stated, *evidence])
 
 
-def _blocks(described: DossierBlock) -> list[PageBlock]:
+def _blocks(evidence: DossierBlock) -> list[PageBlock]:
+    """Return the parts of the page that show one block of evidence: title, sentences, charts of attacks, table, list."""
     return [
-        block("title", text=described.title),
-        *(block("paragraph", text=each) for each in described.text),
-        *(attack_figures(described.attacks) if described.attacks else []),
-        *([plain_table(described.heads, described.rows)] if described.rows else []),
-        *([block("items", texts=described.items)] if described.items else []),
+        block("title", text=evidence.title),
+        *(block("paragraph", text=sentence) for sentence in evidence.text),
+        *(attack_figures(evidence.attacks) if evidence.attacks else []),
+        *([plain_table(evidence.heads, evidence.rows)] if evidence.rows else []),
+        *([block("items", texts=evidence.items)] if evidence.items else []),
     ]
 
 

@@ -85,16 +85,16 @@ class PrivateFacts:
     def of(cls, release: Release, context: Context | None = None) -> PrivateFacts:
         """Collect the facts of a release in memory; computes a lower bound on its loss in a second or two if none was read before."""
         private = release.private
-        measured, final = private.utility, True
+        utility, is_final = private.utility, True
         if isinstance(private.utility, MeasuredUtility):
-            measured, final = private.utility.reported(context), private.utility.is_final
+            utility, is_final = private.utility.reported(context), private.utility.is_final
         groups = private.evidence.published if private.evidence.groups else None
         columns = () if groups is None else groups.domain.columns
         whole = {
             column.name: value_counts(private.evidence.published.marginal(column.name), whole=True)
             for column in columns
         }
-        return cls(private.suppressed, measured, private.search, whole, private.loss_by_column, final)
+        return cls(private.suppressed, utility, private.search, whole, private.loss_by_column, is_final)
 
     @classmethod
     def read(cls, path: Path) -> PrivateFacts:
@@ -173,19 +173,19 @@ def gather(
     if len(outcomes) != len(claims):
         # If the files differ from the certified ones, individual claims were not checked.
         outcomes = [Check(claim.text, "not re-checked", _NOT_ITS_FILES, claim=True) for claim in claims]
-    known = [claim.definition for claim in claims if claim.definition is not None]
-    least = [part.k for definition in known for part in definition.parts() if isinstance(part, KAnonymity)]
+    definitions = [claim.definition for claim in claims if claim.definition is not None]
+    minimums = [part.k for definition in definitions for part in definition.parts() if isinstance(part, KAnonymity)]
     groups = side.seen.groups
     facts = ReportFacts(
         title=_title(side),
         words=side.form.words(side),
         headline=Headline.of_checks(checks, reservations_of(side)) if verified is None else verified.headline,
-        judged=_judged_how(side, outcomes, known),
-        promises=_promises(side, outcomes, known=len(known) == len(claims)),
+        judged=_judged_how(side, outcomes, definitions),
+        promises=_promises(side, outcomes, known=len(definitions) == len(claims)),
         rows=side.height,
         row_noun=side.form.row_noun,
         groups=groups,
-        least=max(least, default=None),
+        least=max(minimums, default=None),
         drawings=() if groups is None else side.form.figures(side.seen, groups),
         labels={name: list(labels)[:_EXAMPLES] for name, labels in side.meanings.items()},
         declared=tuple(DeclaredColumns.stated(side.certificate).sentences()),
@@ -197,13 +197,15 @@ def gather(
     if private is None:
         return facts
     headline = facts.headline.beside(after.reservation for _, after in attacks if after.succeeds)
-    told = replace(facts, headline=headline, attacks=tuple(attacks), risks=tuple(risks), exposed=tuple(exposed))
+    stewards_facts = replace(
+        facts, headline=headline, attacks=tuple(attacks), risks=tuple(risks), exposed=tuple(exposed)
+    )
     if table is not None and not table.streamed and (facts.groups is not None or _has_synthetic_records(side, table)):
         context.step("analysing before and after")
-        told = replace(told, analysis=analyse(table, side, regression, models))
+        stewards_facts = replace(stewards_facts, analysis=analyse(table, side, regression, models))
     if table is not None and facts.groups is None:
-        told = replace(told, flows=flow_facts(table, side, coordinates, context))
-    return _with_private(told, private, side, table, known, context)
+        stewards_facts = replace(stewards_facts, flows=flow_facts(table, side, coordinates, context))
+    return _with_private(stewards_facts, private, side, table, definitions, context)
 
 
 def _interval_widths(side: PublicSide) -> tuple[IntervalWidths, ...]:
@@ -225,17 +227,18 @@ def _promises(side: PublicSide, outcomes: Sequence[Check], *, known: bool) -> tu
     """Return the guarantees, merging claims that differ only in their column; the certificate's text if this version does not support every claim (``known``)."""
     listed = side.certificate["claims"]
     if not known:
-        said = zip(listed, outcomes, strict=True)
+        claim_checks = zip(listed, outcomes, strict=True)
         return tuple(
-            Promise(each["definition"], each["covers"], each["does_not_cover"], how.detail) for each, how in said
+            Promise(claim["definition"], claim["covers"], claim["does_not_cover"], check.detail)
+            for claim, check in claim_checks
         )
-    found = []
-    for promised, places in joined_claims(side.certificate, side.manifest):
-        columns = [f"{listed[place]['parameters']['column']}: " if len(places) > 1 else "" for place in places]
-        how = " ".join(f"{column}{outcomes[place].detail}" for column, place in zip(columns, places, strict=True))
+    promises = []
+    for promised, indices in joined_claims(side.certificate, side.manifest):
+        prefixes = [f"{listed[index]['parameters']['column']}: " if len(indices) > 1 else "" for index in indices]
+        outcome = " ".join(f"{prefix}{outcomes[index].detail}" for prefix, index in zip(prefixes, indices, strict=True))
         limits = promised.definition.not_covered(promised.scope)
-        found.append(Promise(str(promised.definition), covers(*promised), limits, how))
-    return tuple(found)
+        promises.append(Promise(str(promised.definition), covers(*promised), limits, outcome))
+    return tuple(promises)
 
 
 def _with_private(
@@ -246,18 +249,21 @@ def _with_private(
     definitions: Sequence[Definition],
     context: Context,
 ) -> ReportFacts:
+    """Add the private facts, and from the table (if given) the group sizes before publication, the frequencies of sensitive values and a verdict on every node of a small lattice."""
     # The table is grouped once, with sensitive values if they are needed.
-    counted = None if table is None else count_table(table, context, sensitive=not private.whole)
-    if table is not None and counted is not None and not private.whole:
-        groups = counted.groups()
-        shown = [name for name in side.manifest.named("sensitive") if name in table.sensitive]
-        whole = {name: value_counts(groups.marginal(name), whole=True) for name in shown}
+    frequencies = None if table is None else count_table(table, context, sensitive=not private.whole)
+    if table is not None and frequencies is not None and not private.whole:
+        groups = frequencies.groups()
+        names = [name for name in side.manifest.named("sensitive") if name in table.sensitive]
+        whole = {name: value_counts(groups.marginal(name), whole=True) for name in names}
         private = replace(private, whole=whole)
-    before = None if counted is None else counted.sizes
+    before = None if frequencies is None else frequencies.sizes
     lattice = LatticeFacts.of(private.search)
-    of_groups = [part for definition in definitions for part in definition.parts() if part.kind == "groups"]
-    if lattice is not None and table is not None and of_groups and lattice.size <= MOST_DOTS:
-        lattice = _judged(lattice, table, reduce(and_, of_groups), str(side.manifest.method.get("suppression", "0")))
+    group_definitions = [part for definition in definitions for part in definition.parts() if part.kind == "groups"]
+    if lattice is not None and table is not None and group_definitions and lattice.size <= MOST_DOTS:
+        lattice = _judged(
+            lattice, table, reduce(and_, group_definitions), str(side.manifest.method.get("suppression", "0"))
+        )
     return replace(facts, private=private, before=before, lattice=lattice)
 
 
@@ -271,23 +277,26 @@ def _judged(lattice: LatticeFacts, table: Table, definition: Definition, suppres
 
 
 def _title(side: PublicSide) -> str:
-    said = side.certificate["ledger"]
-    return f"{said['dataset']}, release {said['release']}" if said["dataset"] else "A release"
+    """Return the title of the report: the data set and the number of the release in its ledger, if the certificate gives them."""
+    ledger = side.certificate["ledger"]
+    return f"{ledger['dataset']}, release {ledger['release']}" if ledger["dataset"] else "A release"
 
 
 def _judged_how(side: PublicSide, claims: Sequence[Check], definitions: Sequence[Definition]) -> str:
     """Return a sentence on what was recomputed for the claims that hold; empty if none holds. A definition on several releases is checked in part."""
-    many = sum(check.status == "holds" for check in claims)
-    if not many:
+    holding = sum(check.status == "holds" for check in claims)
+    if not holding:
         return ""
-    what = {1: "the definition", 2: "both definitions"}.get(many, f"all {many} definitions")
-    if many < len(claims):
-        what = f"{many} of {len(claims)} definitions"
-    if any(isinstance(each, HistoryDefinition) and each.shown_part() is not None for each in definitions):
-        what = f"the part of {what} that one release shows"
+    subject = {1: "the definition", 2: "both definitions"}.get(holding, f"all {holding} definitions")
+    if holding < len(claims):
+        subject = f"{holding} of {len(claims)} definitions"
+    if any(
+        isinstance(definition, HistoryDefinition) and definition.shown_part() is not None for definition in definitions
+    ):
+        subject = f"the part of {subject} that one release shows"
     groups = side.seen.groups if "groups" in side.form.keeps else None
-    judged = "the plan of what was drawn satisfies" if groups is None else f"all {len(groups):,} groups satisfy"
-    return f"Recomputed from the published files in exact arithmetic: {judged} {what}."
+    checked = "the plan of what was drawn satisfies" if groups is None else f"all {len(groups):,} groups satisfy"
+    return f"Recomputed from the published files in exact arithmetic: {checked} {subject}."
 
 
 def value_counts(groups: Groups, *, whole: bool) -> dict[str, int]:
@@ -298,16 +307,17 @@ def value_counts(groups: Groups, *, whole: bool) -> dict[str, int]:
 
 
 def _certificate(side: PublicSide) -> tuple[tuple[str, str], ...]:
-    said = side.certificate
-    keys = [each["public_key"] for each in signatures_of(said)]
+    """Return the entries of the certificate as pairs of name and text, with a digest for every file."""
+    certificate = side.certificate
+    keys = [signature["public_key"] for signature in signatures_of(certificate)]
     signed = f"Ed25519, {', '.join(keys)}" if keys else "none: origin cannot be proven"
     method = ", ".join(f"{name} {value}" for name, value in side.manifest.method.items() if name != "name")
     return (
-        ("made", str(said["created"])),
-        ("by", f"Reticent {said['reticent']}"),
+        ("made", str(certificate["created"])),
+        ("by", f"Reticent {certificate['reticent']}"),
         ("method", f"{side.manifest.method.get('name', 'unknown')} ({method})"),
-        ("earlier releases", str(said["ledger"]["statement"])),
-        ("randomness", str(said["randomness"]["statement"])),
+        ("earlier releases", str(certificate["ledger"]["statement"])),
+        ("randomness", str(certificate["randomness"]["statement"])),
         ("signature", signed),
-        *((name, f"sha256 {entry['sha256']}") for name, entry in sorted(said["files"].items())),
+        *((name, f"sha256 {entry['sha256']}") for name, entry in sorted(certificate["files"].items())),
     )

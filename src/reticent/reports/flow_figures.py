@@ -64,17 +64,17 @@ def flow_facts(
     """
     context = context or Context()
     rows = side.rows[side.form.tables[0]]
-    drawn = [name for name in table.sensitive if name in rows.schema]
+    sampled = [name for name in table.sensitive if name in rows.schema]
     groups = [name for name in table.quasi if name in rows.schema]
-    if not side.seen.is_artificial or len(drawn) != 1 or len(groups) + 1 != len(rows.schema):
+    if not side.seen.is_artificial or len(sampled) != 1 or len(groups) + 1 != len(rows.schema):
         return None
-    value = drawn[0]
+    value = sampled[0]
     context.step("comparing synthetic rows with true ones")
-    frame, times = _true_rows(table, [*groups, value])
-    shown = side.form.as_shown(side, frame)
-    if shown is None:
+    frame, multiplicities = _true_rows(table, [*groups, value])
+    released = side.form.as_shown(side, frame)
+    if released is None:
         return None
-    coded = CodedFlows.of((shown, times), rows.counted([*groups, value]), groups, value)
+    coded = CodedFlows.of((released, multiplicities), rows.counted([*groups, value]), groups, value)
     points = None if coordinates is None else coded.located(coordinates)
     facts = FlowFacts(
         " and ".join(groups),
@@ -85,71 +85,73 @@ def flow_facts(
     if points is None:
         return facts
     context.step("measuring distances")
-    below = _median(coded.truth, points)
+    median = _median(coded.truth, points)
     return FlowFacts(
         facts.group,
         facts.value,
         facts.levels,
         facts.queries,
         tuple(distances_by_size(coded.truth, coded.drawn, points)),
-        tuple(distances_by_size(coded.truth, coded.drawn, points, below)),
-        below,
+        tuple(distances_by_size(coded.truth, coded.drawn, points, median)),
+        median,
         flow_map(coded, points),
     )
 
 
 def _true_rows(table: Table, columns: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the distinct rows of the table in these columns and how often each occurs, by weight if the table has a weight column."""
     if table.weight is None:
         return table.held.counted(list(columns))
-    frame, times = table.held.counted([*columns, table.weight])
+    frame, multiplicities = table.held.counted([*columns, table.weight])
     weights = frame[table.weight].cast(pl.Int64, strict=False)
     if weights.null_count():
         raise DataError(f"The weight column {table.weight!r} must hold whole numbers.", column=table.weight)
-    return frame.select(columns), times * weights.to_numpy()
+    return frame.select(columns), multiplicities * weights.to_numpy()
 
 
 def _levels(table: Table, coded: CodedFlows, groups: Sequence[str], value: str) -> list[LevelMatch]:
     """Return the distances between shares for exact values and at each level of the table's hierarchies."""
-    found = [_match("as published", coded.truth, coded.drawn)]
-    own = _parts(table.sensitive, value, coded.values)
-    outer = _parts(table.quasi, groups[0], coded.groups.to_series()) if len(groups) == 1 else []
-    for level in range(max(len(own), len(outer))):
-        by_group = outer[min(level, len(outer) - 1)] if outer else None
-        by_value = own[min(level, len(own) - 1)] if own else None
-        merged = [flows.merged(by_group, by_value) for flows in (coded.truth, coded.drawn)]
-        found.append(_match(f"level {level + 1}", *merged))
-    return found
+    matches = [_match("as published", coded.truth, coded.drawn)]
+    value_levels = _parts(table.sensitive, value, coded.values)
+    group_levels = _parts(table.quasi, groups[0], coded.groups.to_series()) if len(groups) == 1 else []
+    for level in range(max(len(value_levels), len(group_levels))):
+        group_categories = group_levels[min(level, len(group_levels) - 1)] if group_levels else None
+        value_categories = value_levels[min(level, len(value_levels) - 1)] if value_levels else None
+        merged = [flows.merged(group_categories, value_categories) for flows in (coded.truth, coded.drawn)]
+        matches.append(_match(f"level {level + 1}", *merged))
+    return matches
 
 
-def _match(level: str, truth: Flows, drawn: Flows) -> LevelMatch:
-    alone = total_variation(truth.of_values(), drawn.of_values())
-    return LevelMatch(level, len(truth.times), total_variation(truth, drawn), alone)
+def _match(level: str, truth: Flows, sampled: Flows) -> LevelMatch:
+    """Return the total variation distances between true and sampled flows: of (group, value) pairs, and of values alone."""
+    value_distance = total_variation(truth.of_values(), sampled.of_values())
+    return LevelMatch(level, len(truth.times), total_variation(truth, sampled), value_distance)
 
 
 def _parts(declared: Any, name: str, values: pl.Series) -> list[NDArray[np.int64]]:
     """Return the category code of every value at each hierarchy level that has more than one category."""
-    recipe = declared.get(name) if isinstance(declared, dict) else None
-    if not isinstance(recipe, Hierarchy):
+    hierarchy = declared.get(name) if isinstance(declared, dict) else None
+    if not isinstance(hierarchy, Hierarchy):
         return []
-    bound = recipe.bind(values, name)
+    bound = hierarchy.bind(values, name)
     codes = np.asarray(bound.codes(values), dtype=np.int64)
-    parts = [np.asarray(level.parts, dtype=np.int64)[codes] for level in bound.levels[1:]]
-    return [each for each in parts if len(np.unique(each)) > 1]
+    by_level = [np.asarray(level.parts, dtype=np.int64)[codes] for level in bound.levels[1:]]
+    return [categories for categories in by_level if len(np.unique(categories)) > 1]
 
 
 def _median(flows: Flows, points: GeoPoints) -> float:
     """Return the median distance of the original rows."""
-    distance = points.kilometres(flows)
-    order = np.argsort(np.where(np.isfinite(distance), distance, np.inf))
-    rows = np.cumsum(flows.times[order])
-    return float(distance[order][np.searchsorted(rows, rows[-1] / 2)])
+    kilometres = points.kilometres(flows)
+    by_distance = np.argsort(np.where(np.isfinite(kilometres), kilometres, np.inf))
+    row_counts = np.cumsum(flows.times[by_distance])
+    return float(kilometres[by_distance][np.searchsorted(row_counts, row_counts[-1] / 2)])
 
 
 def flow_map(coded: CodedFlows, points: GeoPoints) -> Figure:
     """Return a map of the largest flows between grid squares, original next to synthetic (stacked on a narrow page)."""
-    by_group, by_value, middles = on_one_grid(points)
+    by_group, by_value, centers = on_one_grid(points)
     maps = [flows.merged(by_group, by_value) for flows in (coded.truth, coded.drawn)]
-    words = (
+    caption = (
         f"The largest {_MOST_LINES} flows between squares of a grid, as it stood and as published; a line is as thick as its share of rows. "
         f"Shares of squares differ by {total_variation(*maps):.1%}."
     )
@@ -159,65 +161,73 @@ def flow_map(coded: CodedFlows, points: GeoPoints) -> Figure:
     )
     return Figure(
         "Where flows go",
-        words,
-        _maps(maps, middles, words, WIDTH, across=True),
+        caption,
+        _maps(maps, centers, caption, WIDTH, across=True),
         ("map", "rows", "pairs of squares"),
         rows,
-        narrow=_maps(maps, middles, words, NARROW, across=False),
+        narrow=_maps(maps, centers, caption, NARROW, across=False),
     )
 
 
-def _maps(maps: Sequence[Flows], middles: NDArray[np.float64], label: str, width: float, *, across: bool) -> str:
-    known = np.asarray(np.isfinite(middles).all(axis=1))
-    shown = [_largest(flows, known) for flows in maps]
-    ends = [part[each] for flows, each in zip(maps, shown, strict=True) for part in (flows.group, flows.value)]
-    drawn = middles[np.unique(np.concatenate(ends))]
-    if not len(drawn):
+def _maps(maps: Sequence[Flows], centers: NDArray[np.float64], label: str, width: float, *, across: bool) -> str:
+    """Draw the largest flows of both maps as SVG, original and synthetic side by side (``across``) or stacked; ``centers`` has latitude and longitude of every square, NaN if unknown."""
+    located = np.asarray(np.isfinite(centers).all(axis=1))
+    flow_indices = [_largest(flows, located) for flows in maps]
+    ends = [
+        codes[indices]
+        for flows, indices in zip(maps, flow_indices, strict=True)
+        for codes in (flows.group, flows.value)
+    ]
+    used_centers = centers[np.unique(np.concatenate(ends))]
+    if not len(used_centers):
         return picture(width, _HEAD, [], label)
-    low, high = drawn.min(axis=0), drawn.max(axis=0)
+    low, high = used_centers.min(axis=0), used_centers.max(axis=0)
     # A degree of longitude becomes shorter than a degree of latitude away from the equator.
-    tall = max(float(high[0] - low[0]), 1e-9)
-    wide = max(float(high[1] - low[1]) * float(np.cos(np.radians((low[0] + high[0]) / 2))), 1e-9)
-    each = (width - _GAP) / 2 if across else width
-    height = min((each - 2 * _EDGE) * tall / wide, 460.0)
-    scale = min((each - 2 * _EDGE) / wide, height / tall)
+    latitude_span = max(float(high[0] - low[0]), 1e-9)
+    longitude_span = max(float(high[1] - low[1]) * float(np.cos(np.radians((low[0] + high[0]) / 2))), 1e-9)
+    map_width = (width - _GAP) / 2 if across else width
+    height = min((map_width - 2 * _EDGE) * latitude_span / longitude_span, 460.0)
+    scale = min((map_width - 2 * _EDGE) / longitude_span, height / latitude_span)
     parts = []
-    most = max(float((flows.times / max(flows.rows, 1)).max(initial=0)) for flows in maps)
-    for number, (flows, title, kind) in enumerate(
+    largest_share = max(float((flows.times / max(flows.rows, 1)).max(initial=0)) for flows in maps)
+    for panel, (flows, title, css_class) in enumerate(
         zip(maps, ("as it stood", "published"), ("before", "after"), strict=True)
     ):
-        left, top = (number * (each + _GAP), _HEAD) if across else (0.0, _HEAD + number * (height + _HEAD + _GAP))
+        left, top = (panel * (map_width + _GAP), _HEAD) if across else (0.0, _HEAD + panel * (height + _HEAD + _GAP))
 
-        def at(part: int, left: float = left, top: float = top) -> tuple[float, float]:
-            x = left + _EDGE + (middles[part, 1] - low[1]) / max(high[1] - low[1], 1e-9) * wide * scale
-            return float(x), float(top + (high[0] - middles[part, 0]) * scale)
+        def pixel(square: int, left: float = left, top: float = top) -> tuple[float, float]:
+            """Return the x and y of a square's center on the picture."""
+            x = left + _EDGE + (centers[square, 1] - low[1]) / max(high[1] - low[1], 1e-9) * longitude_span * scale
+            return float(x), float(top + (high[0] - centers[square, 0]) * scale)
 
         parts.append(text(left + _EDGE, top - 10, title, "value"))
-        parts += _lines(flows, shown[number], most, kind, at)
+        parts += _lines(flows, flow_indices[panel], largest_share, css_class, pixel)
     total = height + _HEAD + _EDGE if across else 2 * (height + _HEAD) + _GAP + _EDGE
     return picture(width, total, parts, label)
 
 
-def _largest(flows: Flows, known: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _largest(flows: Flows, located: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the indices of the largest flows with known coordinates, in ascending order of size."""
-    times = np.where(known[flows.group] & known[flows.value], flows.times, 0)
-    chosen = np.argsort(-times, kind="stable")[:_MOST_LINES]
-    return np.asarray(chosen[times[chosen] > 0][::-1])
+    times = np.where(located[flows.group] & located[flows.value], flows.times, 0)
+    largest = np.argsort(-times, kind="stable")[:_MOST_LINES]
+    return np.asarray(largest[times[largest] > 0][::-1])
 
 
-def _lines(flows: Flows, shown: NDArray[np.int64], most: float, kind: str, at: Any) -> list[str]:
-    """Return SVG lines for flows, the largest on top, and a dot for flows within one square."""
-    parts = []
-    for place in shown.tolist():
-        share = int(flows.times[place]) / max(flows.rows, 1)
-        start, end = at(int(flows.group[place])), at(int(flows.value[place]))
-        thick = max(_WIDEST * float(np.sqrt(share / most)), 0.4)
-        tip = f"{int(flows.times[place]):,} rows ({share:.2%})"
+def _lines(
+    flows: Flows, flow_indices: NDArray[np.int64], largest_share: float, css_class: str, pixel: Any
+) -> list[str]:
+    """Return SVG lines for flows, the largest on top, and a dot for flows within one square. ``pixel`` maps a square to x and y; the share ``largest_share`` gets the widest line."""
+    shapes = []
+    for flow in flow_indices.tolist():
+        share = int(flows.times[flow]) / max(flows.rows, 1)
+        start, end = pixel(int(flows.group[flow])), pixel(int(flows.value[flow]))
+        line_width = max(_WIDEST * float(np.sqrt(share / largest_share)), 0.4)
+        tooltip = f"{int(flows.times[flow]):,} rows ({share:.2%})"
         if start == end:
-            parts.append(dot(start[0], start[1], thick, kind, tip))
+            shapes.append(dot(start[0], start[1], line_width, css_class, tooltip))
         else:
-            parts.append(
-                f'<path d="M{start[0]:.1f} {start[1]:.1f}L{end[0]:.1f} {end[1]:.1f}" class="flow {kind}" stroke-width="{thick:.1f}">'
-                f"<title>{tip}</title></path>"
+            shapes.append(
+                f'<path d="M{start[0]:.1f} {start[1]:.1f}L{end[0]:.1f} {end[1]:.1f}" class="flow {css_class}" stroke-width="{line_width:.1f}">'
+                f"<title>{tooltip}</title></path>"
             )
-    return parts
+    return shapes

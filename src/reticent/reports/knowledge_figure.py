@@ -16,34 +16,36 @@ _ANY, _EXCLUDING = "any facts", "only facts such as 'she has no flu'"
 
 def knowledge_curves(name: str, groups: Groups) -> Figure:
     """Return the figure for one sensitive column (any facts, and negated facts only), up to the first k at which an adversary can be certain."""
-    known = curve(groups, _MOST_FACTS)
-    certain = next((k for k, chance in enumerate(known) if chance == 1), _MOST_FACTS)
-    known = known[: certain + 1]
-    excluding = negation_curve(groups, certain)
-    words = (
-        f"Knowing nothing but the group, the surest guess of {name} is right with a chance of {percent(float(known[0]))}; "
+    any_facts = curve(groups, _MOST_FACTS)
+    last_count = next((k for k, chance in enumerate(any_facts) if chance == 1), _MOST_FACTS)
+    any_facts = any_facts[: last_count + 1]
+    negated_facts = negation_curve(groups, last_count)
+    caption = (
+        f"Knowing nothing but the group, the surest guess of {name} is right with a chance of {percent(float(any_facts[0]))}; "
         + (
-            f"{certain} well-chosen {'fact' if certain == 1 else 'facts'} about people can make an attacker certain."
-            if known[-1] == 1
-            else f"even {certain} facts leave it at {percent(float(known[-1]))} at most."
+            f"{last_count} well-chosen {'fact' if last_count == 1 else 'facts'} about people can make an attacker certain."
+            if any_facts[-1] == 1
+            else f"even {last_count} facts leave it at {percent(float(any_facts[-1]))} at most."
         )
     )
-    rows = tuple((str(k), _shown(a), _shown(b)) for k, (a, b) in enumerate(zip(known, excluding, strict=True)))
+    rows = tuple((str(k), _shown(a), _shown(b)) for k, (a, b) in enumerate(zip(any_facts, negated_facts, strict=True)))
     return Figure(
         f"What facts about people could reveal of {name}",
-        words,
-        _drawn(known, excluding, words, WIDTH),
+        caption,
+        _drawn(any_facts, negated_facts, caption, WIDTH),
         ("facts", _ANY, _EXCLUDING),
         rows,
-        narrow=_drawn(known, excluding, words, NARROW),
+        narrow=_drawn(any_facts, negated_facts, caption, NARROW),
     )
 
 
-def _drawn(known: Sequence[Fraction], excluding: Sequence[Fraction], label: str, width: float) -> str:
+def _drawn(any_facts: Sequence[Fraction], negated_facts: Sequence[Fraction], label: str, width: float) -> str:
+    """Draw both curves of certainty by number of known facts as SVG."""
     left, right, top, base = 46.0, width - 20, 18.0, 210.0
-    step = (right - left) / max(len(known) - 1, 1)
+    step = (right - left) / max(len(any_facts) - 1, 1)
 
     def height(chance: Fraction) -> float:
+        """Return the y coordinate of a probability."""
         return base - (base - top) * float(chance)
 
     parts = [line(left, base, right, base, "axis")]
@@ -51,18 +53,18 @@ def _drawn(known: Sequence[Fraction], excluding: Sequence[Fraction], label: str,
         y = base - (base - top) * share
         parts.append(line(left, y, right, y, "edge"))
         parts.append(text(left - 8, y + 4, f"{share:.0%}", "tick", "end"))
-    every = 1 if width >= WIDTH or len(known) <= 7 else 2
-    for k in range(0, len(known), every):
+    tick_step = 1 if width >= WIDTH or len(any_facts) <= 7 else 2
+    for k in range(0, len(any_facts), tick_step):
         parts.append(text(left + k * step, base + 18, k, "tick", "middle"))
-    for kind, radius, chances, who in (
-        ("before", 5.5, excluding, _EXCLUDING),
-        ("after", 4.0, known, _ANY),
+    for css_class, radius, chances, series_name in (
+        ("before", 5.5, negated_facts, _EXCLUDING),
+        ("after", 4.0, any_facts, _ANY),
     ):
         points = [(left + k * step, height(chance)) for k, chance in enumerate(chances)]
-        way = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(f'<polyline points="{way}" class="path {kind}"/>')
+        polyline = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        parts.append(f'<polyline points="{polyline}" class="path {css_class}"/>')
         parts.extend(
-            dot(x, y, radius, kind, f"{k} facts ({who}): {_shown(chance)}")
+            dot(x, y, radius, css_class, f"{k} facts ({series_name}): {_shown(chance)}")
             for k, ((x, y), chance) in enumerate(zip(points, chances, strict=True))
         )
     parts.append(text((left + right) / 2, base + 38, "facts that an attacker knows about people", "tick", "middle"))
@@ -70,4 +72,5 @@ def _drawn(known: Sequence[Fraction], excluding: Sequence[Fraction], label: str,
 
 
 def _shown(chance: Fraction) -> str:
+    """Format the certainty of an adversary."""
     return "certain" if chance == 1 else f"{float(chance):.1%}"

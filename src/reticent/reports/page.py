@@ -34,8 +34,8 @@ _MOST_PRECISIONS = 40
 def render(facts: ReportFacts) -> str:
     """Render the complete report as HTML."""
     sections = [
-        each
-        for part in (
+        present_section
+        for section in (
             _promises(facts),
             _sample(facts),
             _attacks(facts),
@@ -51,7 +51,7 @@ def render(facts: ReportFacts) -> str:
             _residual(facts),
             _certificate(facts),
         )
-        if (each := part)
+        if (present_section := section)
     ]
     headline, details = _verdict(facts)
     return page_text(
@@ -75,14 +75,16 @@ def _verdict(facts: ReportFacts) -> tuple[Headline, list[str]]:
     headline = facts.headline.beside([_LITTLE_USE] if _of_little_use(facts) else [])
     detail = " ".join(filter(None, (facts.judged, _price(facts))))
     # A column declared as unknown that singles out no record does not weaken the verdict, but is still mentioned.
-    return headline, [detail, *(told for told in facts.declared if told not in headline.reasons)]
+    return headline, [detail, *(sentence for sentence in facts.declared if sentence not in headline.reasons)]
 
 
 def _of_little_use(facts: ReportFacts) -> bool:
     """True if most of the detail is lost, or all detail of at least one column."""
     if facts.private is None:
         return False
-    return facts.private.utility.get("loss", 0.0) > POOR or any(lost >= 1 for lost in facts.private.losses.values())
+    return facts.private.utility.get("loss", 0.0) > POOR or any(
+        column_loss >= 1 for column_loss in facts.private.losses.values()
+    )
 
 
 def _price(facts: ReportFacts) -> str:
@@ -90,16 +92,21 @@ def _price(facts: ReportFacts) -> str:
     loss = None if facts.private is None else facts.private.utility.get("loss")
     if loss is None:
         return ""
-    gone = [name for name, lost in facts.private.losses.items() if lost >= 1] if facts.private is not None else []
-    nothing = f" Nothing is left of {', '.join(gone)}." if gone else ""
-    told = None
+    lost_columns = (
+        [name for name, column_loss in facts.private.losses.items() if column_loss >= 1]
+        if facts.private is not None
+        else []
+    )
+    nothing_left = f" Nothing is left of {', '.join(lost_columns)}." if lost_columns else ""
+    proven_bound = None
     if facts.private is not None:
-        told = bound_sentence(facts.private.utility, final=facts.private.final_bound)
-    least = "" if told is None else f" {told}"
-    return f"It costs {loss:.0%} of the detail of the columns that others may know.{nothing}{least}"
+        proven_bound = bound_sentence(facts.private.utility, final=facts.private.final_bound)
+    bound_text = "" if proven_bound is None else f" {proven_bound}"
+    return f"It costs {loss:.0%} of the detail of the columns that others may know.{nothing_left}{bound_text}"
 
 
 def _sample(facts: ReportFacts) -> PageSection | None:
+    """Return the section with some rows of the release."""
     if not facts.sample.width:
         return None
     rows = [tuple("" if cell is None else str(cell) for cell in row) for row in facts.sample.iter_rows()]
@@ -117,26 +124,30 @@ def _tiles(facts: ReportFacts) -> list[tuple[str, str]]:
         tiles.append((f"{len(facts.groups):,}", "groups of records that look alike"))
         tiles.append((f"{int(facts.groups.people.min()):,}", "records in the smallest group"))
     if facts.private is not None:
-        left_out = facts.private.suppressed
+        suppressed = facts.private.suppressed
         if facts.row_noun == "rows":
-            tiles.append((f"{left_out:,}", f"records suppressed ({left_out / max(facts.rows + left_out, 1):.1%})"))
+            tiles.append(
+                (f"{suppressed:,}", f"records suppressed ({suppressed / max(facts.rows + suppressed, 1):.1%})")
+            )
         if "loss" in facts.private.utility:
             tiles.append((f"{facts.private.utility['loss']:.0%}", "of the detail lost"))
     return tiles
 
 
 def _promises(facts: ReportFacts) -> PageSection:
-    kept = [
-        block("promise", head=each.name, text=each.meaning, small=each.outcome, code=True) for each in facts.promises
+    """Return the section with the guaranteed definitions and what they do not cover."""
+    promises = [
+        block("promise", head=promise.name, text=promise.meaning, small=promise.outcome, code=True)
+        for promise in facts.promises
     ]
-    left = [
+    uncovered = [
         block("promise", head="", text=words, small="", open=True)
-        for words in dict.fromkeys(each.not_covered for each in facts.promises)
+        for words in dict.fromkeys(promise.not_covered for promise in facts.promises)
     ]
     return PageSection(
         "What is guaranteed, and against whom",
         f"Each line is a definition that the release was checked against, in exact arithmetic. {_left_out(facts)}",
-        [*kept, block("title", text="Not covered"), *left],
+        [*promises, block("title", text="Not covered"), *uncovered],
     )
 
 
@@ -151,51 +162,55 @@ def _left_out(facts: ReportFacts) -> str:
 
 
 def _crowds(facts: ReportFacts) -> PageSection | None:
+    """Return the section with the sizes of the equivalence classes, before (if known) and after publication."""
     if facts.groups is None:
         return None
-    drawn = figures.crowd_sizes(facts.groups.people, facts.before, facts.least)
+    figure = figures.crowd_sizes(facts.groups.people, facts.before, facts.least)
     return PageSection(
-        drawn.title, facts.words.group, [*_key(facts.before is not None, round_after=False), figure_block(drawn)]
+        figure.title, facts.words.group, [*_key(facts.before is not None, round_after=False), figure_block(figure)]
     )
 
 
 def _shapes(facts: ReportFacts) -> list[PageSection]:
     """Return the sections with figures of the equivalence classes that this format of release provides."""
-    return [PageSection("Where the groups lie", drawn.title + ".", [figure_block(drawn)]) for drawn in facts.drawings]
+    return [
+        PageSection("Where the groups lie", figure.title + ".", [figure_block(figure)]) for figure in facts.drawings
+    ]
 
 
 def _sensitive(facts: ReportFacts) -> list[PageSection]:
+    """Return three sections per sensitive column: value frequencies, the best guess in each group, and the certainty of an adversary with background knowledge."""
     if facts.groups is None:
         return []
-    drawn = []
+    sections = []
     for column in facts.groups.domain.columns:
         groups = facts.groups.marginal(column.name)
         before = facts.private.whole.get(column.name) if facts.private is not None else None
-        spread = figures.sensitive_values(column.name, before, value_counts(groups, whole=False))
-        guesses = figures.best_guesses(column.name, groups.histograms.top, groups.sizes)
-        drawn.append(
+        frequency_figure = figures.sensitive_values(column.name, before, value_counts(groups, whole=False))
+        guess_figure = figures.best_guesses(column.name, groups.histograms.top, groups.sizes)
+        sections.append(
             PageSection(
-                spread.title,
+                frequency_figure.title,
                 "Publishing should not distort what the data are for.",
-                [*_key(before is not None, round_after=True), figure_block(spread)],
+                [*_key(before is not None, round_after=True), figure_block(frequency_figure)],
             )
         )
-        drawn.append(
+        sections.append(
             PageSection(
-                guesses.title,
+                guess_figure.title,
                 f"An attacker who knows a person's group guesses the most frequent {column.name} in it.",
-                [figure_block(guesses)],
+                [figure_block(guess_figure)],
             )
         )
-        facts_known = knowledge_curves(column.name, groups)
-        drawn.append(
+        certainty_figure = knowledge_curves(column.name, groups)
+        sections.append(
             PageSection(
-                facts_known.title,
+                certainty_figure.title,
                 "The worst case over all facts that an attacker could know, and over those that only rule values out.",
-                [block("key", marks=_KNOWLEDGE_KEY), figure_block(facts_known)],
+                [block("key", marks=_KNOWLEDGE_KEY), figure_block(certainty_figure)],
             )
         )
-    return drawn
+    return sections
 
 
 def _method(facts: ReportFacts) -> PageSection | None:
@@ -204,28 +219,31 @@ def _method(facts: ReportFacts) -> PageSection | None:
         return None
     if facts.lattice is not None:
         return _searched(facts.lattice, facts.labels, facts.private)
-    drawn = _counted(facts.private.search)
-    if not facts.private.losses and not drawn:
+    charts = _counted(facts.private.search)
+    if not facts.private.losses and not charts:
         return None
     rows = [
         (name, f"{loss:.1%}", ", ".join(map(str, facts.labels.get(name, ()))))
         for name, loss in facts.private.losses.items()
     ]
-    usual = f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a label covers all values in its group."
+    default_text = f"Rows were gathered in {len(facts.groups):,} groups, and recoded group by group: a label covers all values in its group."
     return PageSection(
         "How it was made",
-        str(facts.private.search.get("how", usual)),
-        [*([plain_table(("column", "detail lost", "labels, for example"), rows)] if rows else []), *drawn],
+        str(facts.private.search.get("how", default_text)),
+        [*([plain_table(("column", "detail lost", "labels, for example"), rows)] if rows else []), *charts],
     )
 
 
 def _counted(search: Mapping[str, Any]) -> list[PageBlock]:
     """Return bar charts of the counts that a method recorded for the report, each with a title and a text."""
-    drawn = [figures.numbers(each["title"], each["words"], each["numbers"]) for each in search.get("figures") or ()]
-    return [part for each in drawn for part in (block("title", text=each.title), figure_block(each))]
+    charts = [
+        figures.numbers(chart["title"], chart["words"], chart["numbers"]) for chart in search.get("figures") or ()
+    ]
+    return [page_block for chart in charts for page_block in (block("title", text=chart.title), figure_block(chart))]
 
 
-def _searched(found: LatticeFacts, labels: Mapping[str, Sequence[str]], private: PrivateFacts) -> PageSection:
+def _searched(lattice_facts: LatticeFacts, labels: Mapping[str, Sequence[str]], private: PrivateFacts) -> PageSection:
+    """Return the section on a full-domain search: for each column the chosen level with its loss and example labels, and a figure of the lattice."""
     rows = [
         {
             "name": name,
@@ -234,41 +252,43 @@ def _searched(found: LatticeFacts, labels: Mapping[str, Sequence[str]], private:
             "lost": f"{private.losses[name]:.1%}" if name in private.losses else "",
             "examples": examples,
         }
-        for name, level, height, examples in ladder(found, labels)
+        for name, level, height, examples in ladder(lattice_facts, labels)
     ]
     return PageSection(
         "How it was made",
         "Every dot is one way to generalize the columns, with the exact values at the bottom. The search takes the one that satisfies the guarantee "
         f"and loses least.{_proof(private.search)}",
-        [block("ladder", rows=rows), figure_block(lattice(found))],
+        [block("ladder", rows=rows), figure_block(lattice(lattice_facts))],
     )
 
 
 def _proof(search: Mapping[str, Any]) -> str:
+    """Return a sentence that says whether the search proved its result optimal; empty if it optimized no measure."""
     if not search.get("objective"):
         return ""
     measure = str(search["objective"]).replace("_", " ")
     if search.get("proven"):
         return f" It is proven that no other does better by the measure “{measure}”."
     bound = search.get("bound")
-    known = f"; nothing can go below {bound:.4g}" if isinstance(bound, int | float) else ""
-    return f" Time ran out before that was proven for the measure “{measure}”{known}."
+    limit = f"; nothing can go below {bound:.4g}" if isinstance(bound, int | float) else ""
+    return f" Time ran out before that was proven for the measure “{measure}”{limit}."
 
 
 def measured(name: str, value: float) -> tuple[str, str, str]:
     """Return a utility measure in readable form: its title, its formatted value and an explanation."""
-    title, words, of_one = _MEASURES.get(name, (name.replace("_", " "), "", False))
-    return title, f"{value:.1%}" if of_one else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}", words
+    title, explanation, is_share = _MEASURES.get(name, (name.replace("_", " "), "", False))
+    return title, f"{value:.1%}" if is_share else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}", explanation
 
 
 def _utility(facts: ReportFacts) -> PageSection | None:
+    """Return the section with the utility measures."""
     if facts.private is None:
         return None
     rows = []
     for name, value in facts.private.utility.items():
-        title, number, words = measured(name, value)
-        of_one = name in _MEASURES and _MEASURES[name][2]
-        rows.append({"title": title, "number": number, "words": words, "share": value if of_one else None})
+        title, number, explanation = measured(name, value)
+        is_share = name in _MEASURES and _MEASURES[name][2]
+        rows.append({"title": title, "number": number, "words": explanation, "share": value if is_share else None})
     if not rows:
         return None
     return PageSection(
@@ -308,70 +328,80 @@ def _precision(facts: ReportFacts) -> PageSection | None:
 
 def _analysis(facts: ReportFacts) -> PageSection | None:
     """Return the section that compares the same statistical analysis on the table and on the release."""
-    found = facts.analysis
-    if found is None or not found.summaries:
+    analysis = facts.analysis
+    if analysis is None or not analysis.summaries:
         return None
-    means = [(each.column, *each.texts) for each in found.summaries[: _MOST_LISTED * 2]]
-    moved = sorted(found.correlations, key=lambda each: -_distance(each.values))[:_MOST_LISTED]
-    together = [(" and ".join(each.columns), *map(figure_text, each.values)) for each in moved]
+    means = [(summary.column, *summary.texts) for summary in analysis.summaries[: _MOST_LISTED * 2]]
+    largest_changes = sorted(analysis.correlations, key=lambda correlation: -_distance(correlation.values))[
+        :_MOST_LISTED
+    ]
+    correlations = [
+        (" and ".join(correlation.columns), *map(figure_text, correlation.values)) for correlation in largest_changes
+    ]
     terms = [
         (
-            each.term,
+            coefficient.term,
             *(
                 f"{figure_text(value)} ± {figure_text(error)}"
-                for value, error in zip(each.values, each.errors, strict=True)
+                for value, error in zip(coefficient.values, coefficient.errors, strict=True)
             ),
         )
-        for each in found.coefficients
+        for coefficient in analysis.coefficients
     ]
-    changed = [(each.words,) for each in found.conclusions]
+    conclusions = [(conclusion.words,) for conclusion in analysis.conclusions]
     return PageSection(
         "What an analyst finds",
         "The same figures from the table and from the release. A range counts as its midpoint, a set as its mean, a typical value as it is; suppressed cells are not used.",
         [
-            block("paragraph", text=found.verdict),
-            *listing("These conclusions change", ("coefficient, 95 % interval",), changed),
+            block("paragraph", text=analysis.verdict),
+            *listing("These conclusions change", ("coefficient, 95 % interval",), conclusions),
             plain_table(("column", "mean before", "mean after", "spread before", "spread after"), means),
-            *listing("Correlations that moved most", ("columns", "before", "after"), together),
-            *listing(f"Regression {found.formula}", ("term", "before", "after"), terms),
+            *listing("Correlations that moved most", ("columns", "before", "after"), correlations),
+            *listing(f"Regression {analysis.formula}", ("term", "before", "after"), terms),
         ],
     )
 
 
 def _flows(facts: ReportFacts) -> PageSection | None:
     """Return the section that compares synthetic with original rows: shares, counts, distances and a map."""
-    found = facts.flows
-    if found is None:
+    comparison = facts.flows
+    if comparison is None:
         return None
-    levels = [(each.level, f"{each.pairs:,}", f"{each.together:.1%}", f"{each.values:.1%}") for each in found.levels]
+    levels = [
+        (level.level, f"{level.pairs:,}", f"{level.together:.1%}", f"{level.values:.1%}") for level in comparison.levels
+    ]
     queries = [
-        (f"{each.width:.0%}", f"{each.true_rows:,.0f}", f"{each.mean_error:,.1f}", f"{each.relative_error:.1%}")
-        for each in found.queries
+        (f"{query.width:.0%}", f"{query.true_rows:,.0f}", f"{query.mean_error:,.1f}", f"{query.relative_error:.1%}")
+        for query in comparison.queries
     ]
     heads = ("rows in the group", "groups", "true average, km", "synthetic average, km", "mean error, km", "bias, km")
     distances = [
         (
-            each.name,
-            f"{each.groups:,}",
-            *(f"{number:.1f}" for number in (each.true_mean, each.drawn_mean, each.mean_error)),
-            f"{each.bias:+.1f}",
+            size_bin.name,
+            f"{size_bin.groups:,}",
+            *(f"{number:.1f}" for number in (size_bin.true_mean, size_bin.drawn_mean, size_bin.mean_error)),
+            f"{size_bin.bias:+.1f}",
         )
-        for each in (*found.distances, *found.short)
+        for size_bin in (*comparison.distances, *comparison.short)
     ]
-    many = len(found.distances)
+    distance_count = len(comparison.distances)
     return PageSection(
         "How well synthetic rows match true ones",
-        f"Shares of {found.value} by {found.group}: half the sum of all differences between true and synthetic shares (total variation), so 0% is a perfect match.",
+        f"Shares of {comparison.value} by {comparison.group}: half the sum of all differences between true and synthetic shares (total variation), so 0% is a perfect match.",
         [
-            plain_table(("level", "pairs with rows", "together", f"{found.value} alone"), levels),
+            plain_table(("level", "pairs with rows", "together", f"{comparison.value} alone"), levels),
             *listing(
                 "Counts over ranges of groups and values",
                 ("share of each", "true rows on average", "mean error", "relative error"),
                 queries,
             ),
-            *listing("Average distance, group by group", heads, distances[:many]),
-            *listing(f"The same for distances below {found.below:.1f} km", heads, distances[many:]),
-            *([block("title", text=found.map.title), figure_block(found.map)] if found.map is not None else []),
+            *listing("Average distance, group by group", heads, distances[:distance_count]),
+            *listing(f"The same for distances below {comparison.below:.1f} km", heads, distances[distance_count:]),
+            *(
+                [block("title", text=comparison.map.title), figure_block(comparison.map)]
+                if comparison.map is not None
+                else []
+            ),
         ],
     )
 
@@ -382,6 +412,7 @@ def _distance(pair: tuple[float, float]) -> float:
 
 
 def _residual(facts: ReportFacts) -> PageSection | None:
+    """Return the section with the risks that the guarantee does not remove."""
     if not facts.residual:
         return None
     return PageSection(
@@ -390,6 +421,7 @@ def _residual(facts: ReportFacts) -> PageSection | None:
 
 
 def _certificate(facts: ReportFacts) -> PageSection | None:
+    """Return the section with the entries of the certificate."""
     if not facts.certificate:
         return None
     return PageSection(
@@ -400,6 +432,7 @@ def _certificate(facts: ReportFacts) -> PageSection | None:
 
 
 def _foot(facts: ReportFacts) -> str:
+    """Return the last line of the page: whether it may be published."""
     return (
         "This page shows only what follows from the published files."
         if facts.private is None
@@ -411,13 +444,13 @@ def _attacks(facts: ReportFacts) -> PageSection | None:
     """Return the section on attack results before and after publication with one example each, or None if no attack was run."""
     if not facts.attacks:
         return None
-    told = " ".join(filter(None, [_outcome(facts.attacks), facts.words.attacked]))
+    outcome = " ".join(filter(None, [_outcome(facts.attacks), facts.words.attacked]))
     return PageSection(
         "What adversaries achieve",
         "Attacks that were run, on the table as it stood (identifiers dropped) and on the published files. Thin lines: 95\u00a0% intervals. "
         "Notches: what is reached without the release, or about people who are not in it.",
         [
-            block("paragraph", text=told),
+            block("paragraph", text=outcome),
             *attack_figures(facts.attacks),
             block("title", text="One example each"),
             block("quotes", pairs=[attack_quote(before, after) for before, after in facts.attacks]),
@@ -427,19 +460,20 @@ def _attacks(facts: ReportFacts) -> PageSection | None:
 
 def _outcome(attacks: Sequence[Comparison]) -> str:
     """Return a sentence on how many attacks succeed before and after publication."""
-    before = [first for first, _ in attacks if first is not None]
-    left = [after.adversary for _, after in attacks if after.succeeds]
-    stood = (
-        f"On the table as it stood {_how_many(sum(each.succeeds for each in before), len(before))} succeed. "
+    before = [findings_before for findings_before, _ in attacks if findings_before is not None]
+    succeeding = [after.adversary for _, after in attacks if after.succeeds]
+    before_text = (
+        f"On the table as it stood {_how_many(sum(findings.succeeds for findings in before), len(before))} succeed. "
         if before
         else ""
     )
-    if not left:
-        return f"{stood}On the published files none does."
-    return f"{stood}On the published files {_how_many(len(left), len(attacks))} still do: {', '.join(left)}."
+    if not succeeding:
+        return f"{before_text}On the published files none does."
+    return f"{before_text}On the published files {_how_many(len(succeeding), len(attacks))} still do: {', '.join(succeeding)}."
 
 
 def _how_many(some: int, everything: int) -> str:
+    """Format a count out of a total."""
     return f"all {everything}" if some == everything else f"{some} of {everything}"
 
 
@@ -447,43 +481,49 @@ def _risk(facts: ReportFacts) -> PageSection | None:
     """Return the section on the causes of risk in the original table, per set of columns that an adversary may know; None if it was not measured."""
     if not facts.risks:
         return None
-    several = len(facts.risks) > 1
+    is_plural = len(facts.risks) > 1
     parts: list[PageBlock] = []
-    for number, each in enumerate(facts.risks):
-        if several:
-            parts.append(block("title", text=f"An attacker who knows {', '.join(each.together.columns)}"))
-        parts += _risk_of_set(each, facts.exposed[number] if number < len(facts.exposed) else ())
+    for index, risk in enumerate(facts.risks):
+        if is_plural:
+            parts.append(block("title", text=f"An attacker who knows {', '.join(risk.together.columns)}"))
+        parts += _risk_of_set(risk, facts.exposed[index] if index < len(facts.exposed) else ())
     parts.append(
         block("remark", text="Distinction: different combinations per row. Separation: pairs of rows that differ.")
     )
     return PageSection("What drove the risk", "Why people were unique in the table before it was published.", parts)
 
 
-def _risk_of_set(found: Risk, exposed: Sequence[ExposedGroup]) -> list[PageBlock]:
-    drawn = figures.risk_columns(
-        found.rows, found.together.alone, {each.column: round(each.adds) for each in found.columns}
+def _risk_of_set(risk: Risk, exposed: Sequence[ExposedGroup]) -> list[PageBlock]:
+    """Return a chart and tables for one set of columns: what makes people unique, and the most exposed people."""
+    chart = figures.risk_columns(
+        risk.rows, risk.together.alone, {column.column: round(column.adds) for column in risk.columns}
     )
     values = [
-        (f"{each.column} {each.value}", f"{each.rows:,}", f"{each.alone:,}", f"{each.drives:,}")
-        for each in found.values[:_MOST_LISTED]
+        (f"{value.column} {value.value}", f"{value.rows:,}", f"{value.alone:,}", f"{value.drives:,}")
+        for value in risk.values[:_MOST_LISTED]
     ]
-    lone = [(each.column, each.value) for each in found.lone[:_MOST_LISTED]]
+    unique_values = [(value.column, value.value) for value in risk.lone[:_MOST_LISTED]]
     sets = [
-        (", ".join(each.columns), f"{float(each.distinction):.2%}", _nearly(each.separation), f"{each.alone:,}")
-        for each in found.sets[:_MOST_LISTED]
+        (
+            ", ".join(column_set.columns),
+            f"{float(column_set.distinction):.2%}",
+            _nearly(column_set.separation),
+            f"{column_set.alone:,}",
+        )
+        for column_set in risk.sets[:_MOST_LISTED]
     ]
     groups = [
         (
-            ", ".join(f"{name} {label}" for name, label in each.quasi.items()),
-            f"{each.people:,}",
-            ", ".join(f"{value} {count}" for value, count in each.histogram.items()),
+            ", ".join(f"{name} {label}" for name, label in group.quasi.items()),
+            f"{group.people:,}",
+            ", ".join(f"{value} {count}" for value, count in group.histogram.items()),
         )
-        for each in exposed
+        for group in exposed
     ]
     return [
-        figure_block(drawn),
+        figure_block(chart),
         *listing("Values that make people unique", ("value", "rows", "unique", "unique by it"), values),
-        *listing("Values that one person alone has", ("column", "value"), lone),
+        *listing("Values that one person alone has", ("column", "value"), unique_values),
         *listing("Columns that together identify people", ("columns", "distinction", "separation", "unique"), sets),
         *listing("The most exposed, before publication", ("who", "people", "sensitive values"), groups),
     ]

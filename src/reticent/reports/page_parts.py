@@ -27,6 +27,7 @@ _WIDEST_TABLE = 90  # characters that fit on one line of the page
 
 @cache
 def _environment() -> Environment:
+    """Return the Jinja environment with the templates of all pages; values are HTML-escaped."""
     return Environment(
         loader=PackageLoader("reticent.reports", "templates"),
         autoescape=True,
@@ -58,8 +59,8 @@ class PageBlock:
     @property
     def html(self) -> Markup:
         """Render the block as HTML."""
-        filled: Markup = getattr(_environment().get_template("parts.html").module, self.macro)(**self.content)
-        return filled
+        rendered: Markup = getattr(_environment().get_template("parts.html").module, self.macro)(**self.content)
+        return rendered
 
 
 @dataclass(frozen=True)
@@ -101,15 +102,16 @@ def figure_block(drawn: Figure) -> PageBlock:
 
 def plain_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> PageBlock:
     """Return a table block; the first cell of a row is its header. Short cells do not wrap; in a wide table they wrap at spaces only, so dates stay whole and all columns fit."""
-    widths = [max(map(len, each)) for each in zip(*(heads, *rows) if heads else rows, strict=True)]
-    wide = sum(min(width, _LONGEST_LINE) for width in widths) > _WIDEST_TABLE
-    return block("table", heads=tuple(heads), rows=[[_cell(text, wide) for text in row] for row in rows])
+    widths = [max(map(len, column_texts)) for column_texts in zip(*(heads, *rows) if heads else rows, strict=True)]
+    is_wide = sum(min(width, _LONGEST_LINE) for width in widths) > _WIDEST_TABLE
+    return block("table", heads=tuple(heads), rows=[[_cell(text, is_wide) for text in row] for row in rows])
 
 
-def _cell(text: str, wide: bool) -> TableCell:
+def _cell(text: str, is_wide: bool) -> TableCell:
+    """Return a table cell with its rule for line breaks; ``is_wide`` is for cells of a table that exceeds one line."""
     if len(text) > _LONGEST_LINE:
         return TableCell(text, "free")
-    return TableCell(text, "pieces" if wide and " " in text else "whole")
+    return TableCell(text, "pieces" if is_wide and " " in text else "whole")
 
 
 def listing(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[PageBlock, ...]:

@@ -35,27 +35,29 @@ def printed(page: bytes) -> bytes:
             source.as_uri(),
         ]
         try:
-            done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
+            result = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise DataError(
                 f"The browser {browser!r} did not print the page ({error}). Write .html and print it yourself."
             ) from None
         content = target.read_bytes() if target.is_file() else b""
         if not content.startswith(b"%PDF-"):
-            said = done.stderr.decode(errors="replace").strip().splitlines()
+            error_lines = result.stderr.decode(errors="replace").strip().splitlines()
             raise DataError(
-                f"The browser {browser!r} did not print the page ({said[-1] if said else f'exit code {done.returncode}'}). Write .html and print it yourself."
+                f"The browser {browser!r} did not print the page ({error_lines[-1] if error_lines else f'exit code {result.returncode}'}). Write .html and print it yourself."
             )
         return content
 
 
 def _browser() -> str:
     """Return the browser named in the environment, or else the first one installed."""
-    named = os.environ.get(VARIABLE)
-    found = shutil.which(named) if named else next(filter(None, map(shutil.which, _BROWSERS)), None)
-    if found is None:
-        asked = f"{named!r} ({VARIABLE}) was not found" if named else f"none was found ({', '.join(_BROWSERS[:3])})"
-        raise MissingPackage(
-            f"A PDF is printed by a browser, and {asked}. Install chromium, name a browser with {VARIABLE}, or write .html and print it from any browser."
+    requested = os.environ.get(VARIABLE)
+    browser = shutil.which(requested) if requested else next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if browser is None:
+        problem = (
+            f"{requested!r} ({VARIABLE}) was not found" if requested else f"none was found ({', '.join(_BROWSERS[:3])})"
         )
-    return found
+        raise MissingPackage(
+            f"A PDF is printed by a browser, and {problem}. Install chromium, name a browser with {VARIABLE}, or write .html and print it from any browser."
+        )
+    return browser

@@ -96,14 +96,14 @@ class Preview(ShownAsCard):
     def sentences(self) -> tuple[str, ...]:
         """Sentences that state the certified guarantee; claims that differ only in their column share a sentence."""
         side = self._made.side
-        return tuple(covers(*each) for each in promised_by(side.certificate, side.manifest))
+        return tuple(covers(*claim) for claim in promised_by(side.certificate, side.manifest))
 
     @property
     def not_covered(self) -> tuple[str, ...]:
         """Sentences that state what the claims together leave open; what one claim leaves open and another rules out is not among them."""
         side = self._made.side
         claims = promised_by(side.certificate, side.manifest)
-        return tuple(dict.fromkeys(each.definition.not_covered(each.scope) for each in claims))
+        return tuple(dict.fromkeys(claim.definition.not_covered(claim.scope) for claim in claims))
 
     @property
     def rows(self) -> int:
@@ -204,11 +204,11 @@ class MechanismPreview(ShownAsCard):
     def card(self) -> Card:
         """Return a card with the method, the definition and the expected error."""
         facts: dict[str, object] = {"definition": self.definition, "error": self.error.words}
-        listed = [(name, f"{value:,.6g}") for name, value in self.error.figures.items()]
+        figures = [(name, f"{value:,.6g}") for name, value in self.error.figures.items()]
         return Card(
             f"Preview by {self.method.get('name')}, nothing drawn or recorded",
             facts,
-            tables=[CardTable(("figure", "value"), listed)],
+            tables=[CardTable(("figure", "value"), figures)],
         )
 
     @property
@@ -287,14 +287,14 @@ class PreviewComparison(ShownAsCard):
 
         ``measure``: ``loss``, ``ncp``, ``kl``, ``discernibility``, ``average_group_size`` or ``groups``.
         """
-        return save_utility_chart(path, self.table, [_k_of(each) for each in self.previews], measure)
+        return save_utility_chart(path, self.table, [_k_of(previewed) for previewed in self.previews], measure)
 
 
-def _k_of(made: Preview | MechanismPreview | None) -> int | None:
+def _k_of(previewed: Preview | MechanismPreview | None) -> int | None:
     """Return the parameter k of the previewed definition, or None if it has none."""
-    if made is None:
+    if previewed is None:
         return None
-    return max((part.k for part in made.definition.parts() if isinstance(part, KAnonymity)), default=None)
+    return max((part.k for part in previewed.definition.parts() if isinstance(part, KAnonymity)), default=None)
 
 
 def preview(
@@ -329,8 +329,8 @@ def preview(
     request = Request.of(table, definition, method, wanted_by="preview")
     if is_random(request.method):
         return _mechanism(request)
-    made = judged_draft(request, context or Context(Randomness(insecure_seed)))
-    return Preview(definition, table, made, tuple(models))
+    draft = judged_draft(request, context or Context(Randomness(insecure_seed)))
+    return Preview(definition, table, draft, tuple(models))
 
 
 def _mechanism(request: Request) -> MechanismPreview:
@@ -379,53 +379,57 @@ def compare(
         >>> compared.table["loss"].round(2).to_list()
         [0.05, 0.5]
     """
-    wanted = [definitions] if isinstance(definitions, Definition) else list(definitions)
-    ways: Sequence[Method | None] = [None] if methods is None else [named_method(each) for each in methods]
-    if not wanted or not ways:
+    definition_list = [definitions] if isinstance(definitions, Definition) else list(definitions)
+    method_list: Sequence[Method | None] = [None] if methods is None else [named_method(chosen) for chosen in methods]
+    if not definition_list or not method_list:
         raise PolicyError("compare needs at least one definition and one method.")
     context = context or Context(Randomness(insecure_seed))
-    made: list[Preview | MechanismPreview | None] = []
+    previews: list[Preview | MechanismPreview | None] = []
     rows: list[dict[str, Any]] = []
-    for definition in wanted:
-        for number, method in enumerate(ways, start=1):
-            context.step("comparing", len(rows), len(wanted) * len(ways))
+    for definition in definition_list:
+        for position, method in enumerate(method_list, start=1):
+            context.step("comparing", len(rows), len(definition_list) * len(method_list))
             problem = None
             try:
-                made.append(preview(table, definition, method, context=context))
+                previews.append(preview(table, definition, method, context=context))
             except (Infeasible, PolicyError) as error:
-                made.append(None)
+                previews.append(None)
                 problem = str(error)
-            rows.append(_row(definition, method, number, made[-1], problem, attacks))
-    return PreviewComparison(pl.DataFrame(rows, infer_schema_length=None), tuple(made))
+            rows.append(_row(definition, method, position, previews[-1], problem, attacks))
+    return PreviewComparison(pl.DataFrame(rows, infer_schema_length=None), tuple(previews))
 
 
 def _row(
     definition: Definition,
     method: Method | None,
-    number: int,
-    found: Preview | MechanismPreview | None,
+    position: int,
+    previewed: Preview | MechanismPreview | None,
     problem: str | None,
     attacks: bool,
 ) -> dict[str, Any]:
-    """Return one combination as a row of the comparison; fields that do not apply are null."""
-    how = dict(found.method) if found is not None else {} if method is None else method.describe()
-    groups = None if found is None else found.groups
-    drafted = found if isinstance(found, Preview) else None
-    hits: list[Findings] = run_adversaries(drafted._made.side) if drafted is not None and attacks else []
+    """Return one combination as a row of the comparison; fields that do not apply are null. ``position`` names a method that has no name."""
+    parameters = dict(previewed.method) if previewed is not None else {} if method is None else method.describe()
+    groups = None if previewed is None else previewed.groups
+    draft_preview = previewed if isinstance(previewed, Preview) else None
+    findings: list[Findings] = (
+        run_adversaries(draft_preview._made.side) if draft_preview is not None and attacks else []
+    )
     smallest = None if groups is None else int(groups.people.min())
     measures = ("loss", "ncp", "discernibility", "average_group_size", "kl")
     return {
         "definition": str(definition),
-        "method": how.get("name", f"method {number}"),
-        "parameters": ", ".join(f"{name}={value}" for name, value in how.items() if name not in ("name", "seed")),
-        "possible": found is not None,
+        "method": parameters.get("name", f"method {position}"),
+        "parameters": ", ".join(
+            f"{name}={value}" for name, value in parameters.items() if name not in ("name", "seed")
+        ),
+        "possible": previewed is not None,
         "problem": problem,
-        "rows": None if drafted is None else drafted.rows,
-        "suppressed": None if drafted is None else drafted.suppressed,
+        "rows": None if draft_preview is None else draft_preview.rows,
+        "suppressed": None if draft_preview is None else draft_preview.suppressed,
         "groups": None if groups is None else len(groups),
         "smallest": smallest,
         "highest_risk": None if smallest is None else 1 / smallest,
-        "succeeding": sum(each.succeeds for each in hits) if drafted is not None and attacks else None,
-        "standard_error": found.utility.get("standard_error") if isinstance(found, MechanismPreview) else None,
-        **{name: None if found is None else found.utility.get(name) for name in measures},
+        "succeeding": sum(attack.succeeds for attack in findings) if draft_preview is not None and attacks else None,
+        "standard_error": previewed.utility.get("standard_error") if isinstance(previewed, MechanismPreview) else None,
+        **{name: None if previewed is None else previewed.utility.get(name) for name in measures},
     }

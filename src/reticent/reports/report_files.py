@@ -74,15 +74,15 @@ def report(
     context = context or Context()
     synthetic: dict[str, Any] = {"original": original, "control": control, "quasi": quasi, "sensitive": sensitive}
     if original is not None:
-        others: dict[str, Any] = {"regression": regression, "models": models or None, "coordinates": coordinates}
-        _refuse_beside("synthetic records", raw=raw, people=people, public=public, **others)
+        inapplicable: dict[str, Any] = {"regression": regression, "models": models or None, "coordinates": coordinates}
+        _refuse_beside("synthetic records", raw=raw, people=people, public=public, **inapplicable)
         return write_synthetic_page(target, path, **synthetic, context=context)
     _refuse_beside("a release or a series (synthetic records need original=)", **synthetic)
     if isinstance(getattr(target, "series", None), PublishedSeries):
         _refuse_beside("a series", raw=raw, people=people, public=public, regression=regression)
-        taken = [each.get("seconds") for each in target.facts()]
+        durations = [facts.get("seconds") for facts in target.facts()]
         learned = follow(target, mode="fixpoint", context=context)
-        measured = measure_series(target.series, learned, seconds=taken, context=context)
+        measured = measure_series(target.series, learned, seconds=durations, context=context)
         name = target.path.resolve().name
         return write_series_page({"this series": measured}, path, name, verdict=target.check())
     if raw is None or public:
@@ -108,11 +108,11 @@ def report(
     )
 
 
-def _refuse_beside(what: str, **given: Any) -> None:
+def _refuse_beside(report_kind: str, **arguments: Any) -> None:
     """Raise an error for arguments that do not apply to this kind of report."""
-    for name, value in given.items():
+    for name, value in arguments.items():
         if value is not None and value is not False:
-            raise PolicyError(f"report: {name}= cannot be combined with {what}. Leave it out.", setting=(name,))
+            raise PolicyError(f"report: {name}= cannot be combined with {report_kind}. Leave it out.", setting=(name,))
 
 
 def write_report(
@@ -172,7 +172,7 @@ def write_stewards_report(
         table=table,
         attacks=compare(table, release, people, who=who, context=context),
         risks=risk_views(table, context=context),
-        exposed=[each.exposed for each in exposures(table, (), context=context)],
+        exposed=[exposure.exposed for exposure in exposures(table, (), context=context)],
         regression=regression,
         models=models,
         coordinates=None if coordinates is None else as_polars(coordinates),
@@ -181,6 +181,7 @@ def write_stewards_report(
 
 
 def _sides(release: Release | str | Path, public: bool, context: Context) -> tuple[PublicSide, PrivateFacts | None]:
+    """Return the public files of a release or folder, and the steward's facts about it (None for a ``public`` report)."""
     side = open_public(release, context=context) if isinstance(release, str | Path) else release.public
     if public:
         return side, None

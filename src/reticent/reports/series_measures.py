@@ -103,31 +103,31 @@ def measure_series(
     series.check_complete("Measuring a series")
     context = context or Context()
     points = [series.positions(release.quasi) for release in series]
-    low = np.min([each.low.min(axis=0) for each in series], axis=0)
-    width = np.max([each.high.max(axis=0) for each in series], axis=0) - low
-    draw = np.random.default_rng(seed)
+    low = np.min([release.low.min(axis=0) for release in series], axis=0)
+    width = np.max([release.high.max(axis=0) for release in series], axis=0) - low
+    random = np.random.default_rng(seed)
     steps = np.array([0.0 if series[0].quasi.schema[name].is_float() else 1.0 for name in series.orders])
     # Query ranges cover only values that occur; boxes may extend beyond them.
-    first = np.min([each.min(axis=0) for each in points], axis=0)
-    last = np.max([each.max(axis=0) for each in points], axis=0)
-    workload = _workload(queries, selectivity, first, last - first, steps, draw)
+    lowest = np.min([release_points.min(axis=0) for release_points in points], axis=0)
+    highest = np.max([release_points.max(axis=0) for release_points in points], axis=0)
+    workload = _workload(queries, selectivity, lowest, highest - lowest, steps, random)
     widths = _cell_widths(series, width, cells or {})
-    sighted = _sighted(learned, len(series))
+    tracking = _sighted(learned, len(series))
     memory = _Memory(series)
-    found = []
-    for place, release in enumerate(series):
-        context.step("measuring releases", place, len(series))
-        boxes = ((release.high - release.low) / np.where(width > 0, width, 1.0)).sum(axis=1)
-        cp = float((boxes * release.box_people).sum())
-        errors, met = zip(
-            *(_error(query, release, points[place], steps[query.columns]) for query in workload), strict=True
+    measures = []
+    for index, release in enumerate(series):
+        context.step("measuring releases", index, len(series))
+        box_shares = ((release.high - release.low) / np.where(width > 0, width, 1.0)).sum(axis=1)
+        cp = float((box_shares * release.box_people).sum())
+        errors, selectivities = zip(
+            *(_error(query, release, points[index], steps[query.columns]) for query in workload), strict=True
         )
-        kl, kl_sensitive = _divergences(release, points[place], widths, draw)
+        kl, kl_sensitive = _divergences(release, points[index], widths, random)
         people = len(release.people)
-        least, moved, vulnerable = memory.follow(place, release)
-        narrowed, disclosed = sighted[place]
-        alike = release.sizes if release.buckets is None else release.box_people
-        found.append(
+        least, moved, vulnerable = memory.follow(index, release)
+        narrowed, disclosed = tracking[index]
+        class_sizes = release.sizes if release.buckets is None else release.box_people
+        measures.append(
             ReleaseMeasures(
                 number=release.number,
                 people=people,
@@ -141,17 +141,17 @@ def measure_series(
                 absent=memory.absent,
                 cp=cp,
                 cp_row=cp / max(people * len(width), 1),
-                dcp=int((alike**2).sum()),
+                dcp=int((class_sizes**2).sum()),
                 dcp_true=int((release.box_people**2).sum()),
                 error=float(np.mean(errors)),
                 error_median=float(np.median(errors)),
-                selectivity=float(np.mean(met)),
+                selectivity=float(np.mean(selectivities)),
                 kl=kl,
                 kl_sensitive=kl_sensitive,
-                seconds=None if seconds is None else seconds[place],
+                seconds=None if seconds is None else seconds[index],
             )
         )
-    return found
+    return measures
 
 
 def _sighted(learned: Learned, releases: int) -> list[tuple[int, int]]:
@@ -176,92 +176,97 @@ class _Memory:
         """Number of people who left and did not return."""
         return self._last.filter(~pl.col("here")).height
 
-    def follow(self, place: int, release: SeriesRelease) -> tuple[int, int, int]:
+    def follow(self, index: int, release: SeriesRelease) -> tuple[int, int, int]:
         """Process the next release; return the lower bound on its counterfeits, the number of people moved, and how many of them are vulnerable."""
-        shown = np.array([self._signature(release, group) for group in range(len(release))], dtype=np.int64)
+        signatures = np.array([self._signature(release, group) for group in range(len(release))], dtype=np.int64)
         now = pl.DataFrame(
             {
                 "person": release.people,
                 "value": release.value_of,
                 "event": release.events,
-                "now": shown[release.group_of],
+                "now": signatures[release.group_of],
             }
         )
-        both = now.join(self._last.select("person", "then"), on="person", how="left", maintain_order="left")
-        moved = both.filter(
+        tracked = now.join(self._last.select("person", "then"), on="person", how="left", maintain_order="left")
+        moved = tracked.filter(
             (pl.col("then") != pl.col("now"))
             & pl.col("event").is_in([EventKind.SENSITIVE_UPDATED.value, EventKind.RETURNED.value])
         )
         pairs = moved.group_by("then", "now").len()
-        overlapping = sum(count for then, here, count in pairs.iter_rows() if self._sets[then] & self._sets[here])
-        least = self._least_counterfeits(both) if place else 0
-        gone = self._last.join(now.select("person"), on="person", how="anti").with_columns(here=pl.lit(value=False))
-        self._last = pl.concat([now.select("person", then="now", here=pl.lit(value=True)), gone])
-        return least, moved.height, overlapping
+        overlapping = sum(
+            count for earlier, later, count in pairs.iter_rows() if self._sets[earlier] & self._sets[later]
+        )
+        least_counterfeits = self._least_counterfeits(tracked) if index else 0
+        departed = self._last.join(now.select("person"), on="person", how="anti").with_columns(here=pl.lit(value=False))
+        self._last = pl.concat([now.select("person", then="now", here=pl.lit(value=True)), departed])
+        return least_counterfeits, moved.height, overlapping
 
     def _signature(self, release: SeriesRelease, group: int) -> int:
+        """Return the number of a group's signature, its set of sensitive values; a new one gets the next number."""
         key = tuple(release.values[release.offsets[group] : release.offsets[group + 1]].tolist())
         if key not in self._numbers:
             self._numbers[key] = len(self._sets)
             self._sets.append(frozenset(key))
         return self._numbers[key]
 
-    def _least_counterfeits(self, both: pl.DataFrame) -> int:
+    def _least_counterfeits(self, tracked: pl.DataFrame) -> int:
         """Return a lower bound on counterfeits: the values missing to complete the preserved signatures, minus the new rows that can supply them."""
-        known = both.select("then").unique().drop_nulls()["then"].to_list()
-        wanted = pl.DataFrame(
-            [(number, value) for number in known for value in sorted(self._sets[number])],
+        signatures = tracked.select("then").unique().drop_nulls()["then"].to_list()
+        required = pl.DataFrame(
+            [(signature, value) for signature in signatures for value in sorted(self._sets[signature])],
             schema={"then": pl.Int64, "value": pl.Int64},
             orient="row",
         )
-        keeps = both.join(wanted, on=["then", "value"], how="semi")
-        held = wanted.join(keeps.group_by("then", "value").len(), on=["then", "value"], how="left").fill_null(0)
-        need = (
-            held.with_columns(need=pl.col("len").max().over("then") - pl.col("len"))
+        keeping = tracked.join(required, on=["then", "value"], how="semi")
+        multiplicities = required.join(
+            keeping.group_by("then", "value").len(), on=["then", "value"], how="left"
+        ).fill_null(0)
+        needed = (
+            multiplicities.with_columns(need=pl.col("len").max().over("then") - pl.col("len"))
             .group_by("value")
             .agg(pl.col("need").sum())
         )
-        supply = both.join(keeps.select("person"), on="person", how="anti").group_by("value").len("supply")
-        short = need.join(supply, on="value", how="left").fill_null(0)
-        return int((short["need"].cast(pl.Int64) - short["supply"].cast(pl.Int64)).clip(lower_bound=0).sum())
+        supplied = tracked.join(keeping.select("person"), on="person", how="anti").group_by("value").len("supply")
+        compared = needed.join(supplied, on="value", how="left").fill_null(0)
+        return int((compared["need"].cast(pl.Int64) - compared["supply"].cast(pl.Int64)).clip(lower_bound=0).sum())
 
 
 def _workload(
-    queries: int, selectivity: float, low: Floats, width: Floats, steps: Floats, draw: np.random.Generator
+    queries: int, selectivity: float, low: Floats, width: Floats, steps: Floats, random: np.random.Generator
 ) -> list[_Query]:
     """Return random range queries on random columns; a range over integers or ordered categories contains at least one value."""
-    made = []
+    workload = []
     for _ in range(queries):
-        columns = np.sort(draw.choice(len(low), size=draw.integers(1, len(low) + 1), replace=False))
+        columns = np.sort(random.choice(len(low), size=random.integers(1, len(low) + 1), replace=False))
         share = selectivity ** (1 / len(columns))
-        wide = np.where(
+        lengths = np.where(
             steps[columns] > 0, np.maximum(np.round(share * (width[columns] + 1)) - 1, 0), share * width[columns]
         )
-        room = draw.random(len(columns)) * (width[columns] - wide + steps[columns])
-        begins = low[columns] + np.where(steps[columns] > 0, np.floor(room), room)
-        made.append(_Query(columns, begins, begins + wide))
-    return made
+        offsets = random.random(len(columns)) * (width[columns] - lengths + steps[columns])
+        starts = low[columns] + np.where(steps[columns] > 0, np.floor(offsets), offsets)
+        workload.append(_Query(columns, starts, starts + lengths))
+    return workload
 
 
-def _cell_widths(series: PublishedSeries, width: Floats, given: Mapping[str, float]) -> Floats:
+def _cell_widths(series: PublishedSeries, width: Floats, requested: Mapping[str, float]) -> Floats:
     """Return the grid cell width of each column's domain."""
-    unknown = [name for name in given if name not in series.orders]
-    if unknown or not all(each > 0 for each in given.values()):
+    unknown = [name for name in requested if name not in series.orders]
+    if unknown or not all(cell_width > 0 for cell_width in requested.values()):
         raise PolicyError(
-            f"cells must name quasi columns ({', '.join(series.orders)}) with widths above 0, but it is {dict(given)!r}.",
+            f"cells must name quasi columns ({', '.join(series.orders)}) with widths above 0, but it is {dict(requested)!r}.",
             setting=("cells",),
         )
     schema = series[0].quasi.schema
     return np.array(
         [
-            given.get(name, span / 100 if schema[name].is_float() and span > 0 else 1.0)
+            requested.get(name, span / 100 if schema[name].is_float() and span > 0 else 1.0)
             for name, span in zip(series.orders, width.tolist(), strict=True)
         ]
     )
 
 
 def _divergences(
-    release: SeriesRelease, points: Floats, widths: Floats, draw: np.random.Generator
+    release: SeriesRelease, points: Floats, widths: Floats, random: np.random.Generator
 ) -> tuple[float, float]:
     """Return the Kullback-Leibler divergence of the people from the published rows, spread evenly over their boxes: for quasi values, and with sensitive values.
 
@@ -269,51 +274,51 @@ def _divergences(
     rows divided by its number of cells (for the second figure: of the rows with the same sensitive value, in the groups of the box).
     """
     people = len(points)
-    box, group, many = (
+    box, group, row_counts = (
         (np.arange(len(release)), np.arange(len(release)), release.sizes)
         if release.buckets is None
         else release.box_groups()
     )
     spans = np.floor(release.high / widths) - np.floor(release.low / widths) + 1
-    weight = many / many.sum() / spans.prod(axis=1)[box]
-    places = [np.unique(column, return_inverse=True)[1] for column in np.floor(points / widths).T]
-    cell, _ = number(*pack(places, [int(each.max(initial=0)) + 1 for each in places], people))
+    weight = row_counts / row_counts.sum() / spans.prod(axis=1)[box]
+    cell_codes = [np.unique(column, return_inverse=True)[1] for column in np.floor(points / widths).T]
+    cell, _ = number(*pack(cell_codes, [int(codes.max(initial=0)) + 1 for codes in cell_codes], people))
     with_value, _ = number(*pack([cell, release.value_of], [people, int(release.value_of.max(initial=0)) + 1], people))
-    most = max(1, _MOST_PAIRS // max(len(weight), 1))
-    drawn = draw.choice(people, most, replace=False) if most < people else np.arange(people)
-    owners, weight_of_row = np.repeat(np.arange(len(release)), release.sizes), weight / release.sizes[group]
+    limit = max(1, _MOST_PAIRS // max(len(weight), 1))
+    sample = random.choice(people, limit, replace=False) if limit < people else np.arange(people)
+    group_of_row, weight_of_row = np.repeat(np.arange(len(release)), release.sizes), weight / release.sizes[group]
     # For each value the pairs of a box and a group that contains it, with the multiplicity in the group.
     order = np.argsort(group, kind="stable")
-    first = np.searchsorted(group[order], np.arange(len(release) + 1))
-    showing = {
-        value: _pairs_of(owners[release.values == value], order, first)
-        for value in np.unique(release.value_of[drawn]).tolist()
+    offsets = np.searchsorted(group[order], np.arange(len(release) + 1))
+    pairs_by_value = {
+        value: _pairs_of(group_of_row[release.values == value], order, offsets)
+        for value in np.unique(release.value_of[sample]).tolist()
     }
-    logs = np.zeros((2, len(drawn)))
-    for place, who in enumerate(drawn.tolist()):
-        holds = ((release.low <= points[who]) & (points[who] <= release.high)).all(axis=1)[box]
-        same = showing[int(release.value_of[who])]
-        logs[:, place] = np.log(weight[holds].sum()), np.log(weight_of_row[same[holds[same]]].sum())
-    alike = np.log([np.bincount(each)[each[drawn]] / people for each in (cell, with_value)])
-    kl, kl_sensitive = (alike - logs).mean(axis=1).tolist()
+    published_logs = np.zeros((2, len(sample)))
+    for index, person in enumerate(sample.tolist()):
+        contains = ((release.low <= points[person]) & (points[person] <= release.high)).all(axis=1)[box]
+        pairs = pairs_by_value[int(release.value_of[person])]
+        published_logs[:, index] = np.log(weight[contains].sum()), np.log(weight_of_row[pairs[contains[pairs]]].sum())
+    true_logs = np.log([np.bincount(codes)[codes[sample]] / people for codes in (cell, with_value)])
+    kl, kl_sensitive = (true_logs - published_logs).mean(axis=1).tolist()
     return kl, kl_sensitive
 
 
-def _pairs_of(groups: NDArray[np.int64], order: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the pairs of ``groups``; those of group ``g`` are ``order[first[g]:first[g + 1]]`` (CSR layout)."""
-    many = np.diff(first)[groups]
-    found: NDArray[np.int64] = order[places_in(first[groups], many)]
-    return found
+def _pairs_of(groups: NDArray[np.int64], order: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of the pairs of ``groups``; those of group ``g`` are ``order[offsets[g]:offsets[g + 1]]`` (CSR layout)."""
+    pair_counts = np.diff(offsets)[groups]
+    pairs: NDArray[np.int64] = order[places_in(offsets[groups], pair_counts)]
+    return pairs
 
 
 def _error(query: _Query, release: SeriesRelease, points: Floats, steps: Floats) -> tuple[float, float]:
     """Return the relative error of a counting query and its selectivity. A discrete value covers the interval up to the next one, ``steps`` away."""
-    part = points[:, query.columns]
-    actual = int(((part >= query.low) & (part <= query.high)).all(axis=1).sum())
+    values = points[:, query.columns]
+    actual = int(((values >= query.low) & (values <= query.high)).all(axis=1).sum())
     low, high = release.low[:, query.columns], release.high[:, query.columns] + steps
-    meets = np.minimum(high, query.high + steps) - np.maximum(low, query.low)
-    spread = high - low
+    overlap = np.minimum(high, query.high + steps) - np.maximum(low, query.low)
+    lengths = high - low
     # A box of zero width is either inside the range or outside, never partly.
-    share = np.where(spread > 0, meets.clip(min=0) / np.where(spread > 0, spread, 1.0), meets >= 0)
+    share = np.where(lengths > 0, overlap.clip(min=0) / np.where(lengths > 0, lengths, 1.0), overlap >= 0)
     expected = float((share.prod(axis=1) * release.box_people).sum())
     return abs(expected - actual) / max(actual, _FLOOR * len(points), 1.0), actual / max(len(points), 1)

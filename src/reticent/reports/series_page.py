@@ -33,7 +33,7 @@ _PICTURES = (
         "Counterfeits",
         "Made-up rows in each release, and the minimum needed to keep every person's signature. A number above the minimum comes from new rows that could not be used.",
         "rows",
-        {"published": lambda each: each.counterfeits, "least": lambda each: each.least_counterfeits},
+        {"published": lambda release: release.counterfeits, "least": lambda release: release.least_counterfeits},
         whole=True,
     ),
     _Picture(
@@ -41,9 +41,9 @@ _PICTURES = (
         "People of each release for whom all releases together rule out a value (narrowed) or all but one (disclosed), and people whose new signature overlaps the old one after a change or a return (vulnerable).",
         "people",
         {
-            "narrowed": lambda each: each.narrowed,
-            "disclosed": lambda each: each.disclosed,
-            "vulnerable": lambda each: each.vulnerable,
+            "narrowed": lambda release: release.narrowed,
+            "disclosed": lambda release: release.disclosed,
+            "vulnerable": lambda release: release.vulnerable,
         },
         whole=True,
     ),
@@ -51,31 +51,31 @@ _PICTURES = (
         "Lost detail",
         "The share of a column's range that a person's box covers, on average over people and columns (certainty penalty).",
         "share of the range",
-        {"certainty penalty": lambda each: each.cp_row},
+        {"certainty penalty": lambda release: release.cp_row},
     ),
     _Picture(
         "Rows that look alike",
         "Squared numbers of rows with one box, a row (discernibility penalty): how many rows share the box of an average one.",
         "rows",
-        {"discernibility penalty": lambda each: each.dcp / max(each.people + each.counterfeits, 1)},
+        {"discernibility penalty": lambda release: release.dcp / max(release.people + release.counterfeits, 1)},
     ),
     _Picture(
         "Error of counting queries",
         "Relative error of counts over random ranges, estimated from the boxes.",
         "relative error",
-        {"mean": lambda each: each.error, "median": lambda each: each.error_median},
+        {"mean": lambda release: release.error, "median": lambda release: release.error_median},
     ),
     _Picture(
         "Lost information",
         "The divergence of people from rows spread evenly over the boxes (Kullback-Leibler), by quasi values alone and together with sensitive values.",
         "nats",
-        {"quasi values": lambda each: each.kl, "with sensitive values": lambda each: each.kl_sensitive},
+        {"quasi values": lambda release: release.kl, "with sensitive values": lambda release: release.kl_sensitive},
     ),
     _Picture(
         "Time",
         "Seconds of publishing up to the commit, for releases that were published here.",
         "seconds",
-        {"publishing": lambda each: each.seconds},
+        {"publishing": lambda release: release.seconds},
     ),
 )
 
@@ -91,20 +91,22 @@ def series_figures(measured: Mapping[str, Measured], *, relative: bool = False) 
 def series_headline(verdict: SeriesVerdict, measured: Measured) -> Headline:
     """Return the verdict on a series: whether its guarantee holds, and what all releases together disclose nevertheless."""
     if not verdict.holds:
-        told = [each.text() for each in verdict.violations[:_VIOLATIONS_SHOWN]]
-        more = len(verdict.violations) - len(told)
-        return Headline("does not hold", (*told, *([f"{more:,} more of this kind."] if more else [])))
+        violations = [violation.text() for violation in verdict.violations[:_VIOLATIONS_SHOWN]]
+        hidden = len(verdict.violations) - len(violations)
+        return Headline("does not hold", (*violations, *([f"{hidden:,} more of this kind."] if hidden else [])))
     last = measured[-1] if measured else None
-    found = last.disclosed if last is not None else 0
-    known = [] if not found else [f"All releases together leave {found:,} people of the last one a single value."]
-    printed = (
+    disclosed = last.disclosed if last is not None else 0
+    disclosures = (
+        [] if not disclosed else [f"All releases together leave {disclosed:,} people of the last one a single value."]
+    )
+    baseline_notes = (
         []
         if verdict.hardened
         else [
             "The rules are those of a published baseline method: the values of people whose value changes may be disclosed."
         ]
     )
-    return Headline.holding([*known, *printed])
+    return Headline.holding([*disclosures, *baseline_notes])
 
 
 def write_series_page(
@@ -117,7 +119,7 @@ def write_series_page(
 ) -> Path:
     """Write the page to ``path`` as one self-contained file with the verdict, charts and their data; only the owner can read it."""
     target, title = Path(path), title or "A series of releases"
-    drawn = series_figures(measured, relative=relative)
+    charts = series_figures(measured, relative=relative)
     headline, details = _judged(verdict, next(iter(measured.values()))) if verdict is not None else (None, [])
     page = page_text(
         "series.html",
@@ -125,14 +127,17 @@ def write_series_page(
         heading=title,
         headline=headline,
         details=details,
-        pictures=[{"title": each.title, "words": each.words, "svg": drawn[each.title]} for each in _known(measured)],
+        pictures=[
+            {"title": picture.title, "words": picture.words, "svg": charts[picture.title]}
+            for picture in _known(measured)
+        ],
         tables=[
             {
                 "title": "The figures" if len(measured) == 1 else name.capitalize(),
                 "heads": list(_COLUMNS),
-                "rows": [[shown(one) for shown in _COLUMNS.values()] for one in each],
+                "rows": [[column(release) for column in _COLUMNS.values()] for release in releases],
             }
-            for name, each in measured.items()
+            for name, releases in measured.items()
         ],
     )
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -143,40 +148,45 @@ def write_series_page(
 def _judged(verdict: SeriesVerdict, measured: Measured) -> tuple[Headline, list[str]]:
     """Return the headline of the first series, and the checked guarantee as its certificates state it."""
     definition = TauSafety(verdict.m) if verdict.hardened else MInvariance(verdict.m)
-    told = f"Judged of all {len(measured):,} releases together, with who is in which group: {definition.meaning()}"
-    return series_headline(verdict, measured), [told]
+    basis = f"Judged of all {len(measured):,} releases together, with who is in which group: {definition.meaning()}"
+    return series_headline(verdict, measured), [basis]
 
 
 def _known(measured: Mapping[str, Measured]) -> list[_Picture]:
     """Return the charts for which at least one value is known."""
-    releases = [each for series in measured.values() for each in series]
+    releases = [release for series in measured.values() for release in series]
     return [
         picture
         for picture in _PICTURES
-        if any(figure(each) is not None for figure in picture.figures.values() for each in releases)
+        if any(figure(release) is not None for figure in picture.figures.values() for release in releases)
     ]
 
 
 def _drawn(picture: _Picture, measured: Mapping[str, Measured], relative: bool) -> str:
+    """Draw one chart, a line per measure and series; with ``relative`` the logarithm of the ratio to the last series."""
     lines = []
     last = list(measured)[-1]
-    base = {each.number: each for each in measured[last]}
+    last_by_number = {release.number: release for release in measured[last]}
     for name, releases in measured.items():
         if relative and name == last:
             continue
         for label, figure in picture.figures.items():
-            points = [(float(each.number), float(value)) for each in releases if (value := figure(each)) is not None]
+            points = [
+                (float(release.number), float(value)) for release in releases if (value := figure(release)) is not None
+            ]
             if relative:
                 points = [
-                    (number, math.log(value / other))
+                    (number, math.log(value / baseline))
                     for number, value in points
-                    if int(number) in base and value > 0 and (other := figure(base[int(number)]) or 0) > 0
+                    if int(number) in last_by_number
+                    and value > 0
+                    and (baseline := figure(last_by_number[int(number)]) or 0) > 0
                 ]
             if points:
                 tips = [f"release {number:g}: {value:,.4g}" for number, value in points]
                 lines.append(ChartLine(label if len(measured) == 1 else f"{label}, {name}", points, tips))
     values = [value for line in lines for _, value in line.points] or [0.0]
-    numbers = [each.number for releases in measured.values() for each in releases]
+    numbers = [release.number for releases in measured.values() for release in releases]
     low, high = min(*values, 0.0), max(*values, 0.0)
     unit = f"ln ratio to {last}" if relative else picture.unit
     return line_chart(
@@ -187,20 +197,20 @@ def _drawn(picture: _Picture, measured: Mapping[str, Measured], relative: bool) 
 
 
 _COLUMNS: Mapping[str, Callable[[ReleaseMeasures], str]] = {
-    "release": lambda each: str(each.number),
-    "people": lambda each: f"{each.people:,}",
-    "groups": lambda each: f"{each.groups:,}",
-    "counterfeits": lambda each: f"{each.counterfeits:,}",
-    "least": lambda each: f"{each.least_counterfeits:,}",
-    "vulnerable": lambda each: f"{each.vulnerable:,}",
-    "narrowed": lambda each: f"{each.narrowed:,}",
-    "disclosed": lambda each: f"{each.disclosed:,}",
-    "absent": lambda each: f"{each.absent:,}",
-    "certainty penalty": lambda each: f"{each.cp:,.1f}",
-    "discernibility penalty": lambda each: f"{each.dcp:,}",
-    "mean error": lambda each: f"{each.error:.1%}",
-    "selectivity": lambda each: f"{each.selectivity:.1%}",
-    "divergence": lambda each: f"{each.kl:.3f}",
-    "with sensitive values": lambda each: f"{each.kl_sensitive:.3f}",
-    "seconds": lambda each: "" if each.seconds is None else f"{each.seconds:.2f}",
+    "release": lambda release: str(release.number),
+    "people": lambda release: f"{release.people:,}",
+    "groups": lambda release: f"{release.groups:,}",
+    "counterfeits": lambda release: f"{release.counterfeits:,}",
+    "least": lambda release: f"{release.least_counterfeits:,}",
+    "vulnerable": lambda release: f"{release.vulnerable:,}",
+    "narrowed": lambda release: f"{release.narrowed:,}",
+    "disclosed": lambda release: f"{release.disclosed:,}",
+    "absent": lambda release: f"{release.absent:,}",
+    "certainty penalty": lambda release: f"{release.cp:,.1f}",
+    "discernibility penalty": lambda release: f"{release.dcp:,}",
+    "mean error": lambda release: f"{release.error:.1%}",
+    "selectivity": lambda release: f"{release.selectivity:.1%}",
+    "divergence": lambda release: f"{release.kl:.3f}",
+    "with sensitive values": lambda release: f"{release.kl_sensitive:.3f}",
+    "seconds": lambda release: "" if release.seconds is None else f"{release.seconds:.2f}",
 }

@@ -43,38 +43,42 @@ def write_synthetic_page(
             setting=("original",),
         )
     context, page = context or Context(), Path(path)
-    records, true = people_of(target), people_of(original)
-    others = None if control is None else people_of(control)
-    results = attack(records, original=original, control=others, quasi=quasi, sensitive=sensitive, context=context)
+    records, original_records = people_of(target), people_of(original)
+    control_records = None if control is None else people_of(control)
+    results = attack(
+        records, original=original, control=control_records, quasi=quasi, sensitive=sensitive, context=context
+    )
     context.step("comparing")
-    files = [true] if others is None else [true, others]
-    columns = [name for name in records.columns if all(name in each.columns for each in files)]
-    fit = record_fit(true, records, columns)
-    sampled = None if others is None else record_fit(true, others, columns)
+    files = [original_records] if control_records is None else [original_records, control_records]
+    columns = [name for name in records.columns if all(name in file.columns for file in files)]
+    fit = record_fit(original_records, records, columns)
+    sampled = None if control_records is None else record_fit(original_records, control_records, columns)
     context.step("drawing")
     page.parent.mkdir(parents=True, exist_ok=True)
-    text = _page(_title(target), records, true, others, results, fit, sampled)
+    text = _page(_title(target), records, original_records, control_records, results, fit, sampled)
     write_whole(page, text.encode(), _OWNER_ONLY)
     return page
 
 
 def _title(target: Any) -> str:
+    """Return the file name as title; a general title for a frame."""
     return Path(target).name if isinstance(target, str | Path) else "Synthetic records"
 
 
 def _page(
     title: str,
     records: pl.DataFrame,
-    true: pl.DataFrame,
-    others: pl.DataFrame | None,
+    original_records: pl.DataFrame,
+    control_records: pl.DataFrame | None,
     results: AttackResults,
     fit: RecordFit,
     sampled: RecordFit | None,
 ) -> str:
+    """Render the page as HTML. ``sampled`` is the fit of the control group, if there is one."""
     tiles = [
         (f"{records.height:,}", "synthetic records"),
-        (f"{true.height:,}", "records in the original table"),
-        ("none" if others is None else f"{others.height:,}", "people in the control group"),
+        (f"{original_records.height:,}", "records in the original table"),
+        ("none" if control_records is None else f"{control_records.height:,}", "people in the control group"),
         (f"{len(results.succeeding)} of {len(results)}", "attacks succeed"),
     ]
     if fit.mean_pair is not None:
@@ -88,22 +92,23 @@ def _page(
         heading=title,
         release="",
         headline=Headline("not shown", (*results.reservations, _NO_GUARANTEE)),
-        details=[_comparison(others)],
+        details=[_comparison(control_records)],
         tiles=tiles,
         sections=[_attacks(results), _fit(fit, sampled)],
         foot="This page holds facts about the confidential table. Keep it where the table is.",
     )
 
 
-def _comparison(others: pl.DataFrame | None) -> str:
+def _comparison(control_records: pl.DataFrame | None) -> str:
     """Return a sentence on what attacks are compared with."""
-    if others is not None:
+    if control_records is not None:
         return "Success is compared with attacks on people who are not in the original table: what is learned about them as well is not a leak."
     return "No control group was given, so half of the original table took its place. A control group of people who are not in the data gives a stronger comparison."
 
 
 def _attacks(results: AttackResults) -> PageSection:
-    names = [each.adversary for each in results.succeeding]
+    """Return the section on attack results, before and after, with one example each."""
+    names = [findings.adversary for findings in results.succeeding]
     outcome = f"These succeed: {', '.join(names)}." if names else "None of these attacks succeeds."
     return PageSection(
         "What adversaries achieve",
@@ -118,17 +123,19 @@ def _attacks(results: AttackResults) -> PageSection:
 
 
 def _fit(fit: RecordFit, sampled: RecordFit | None) -> PageSection:
-    beside = ["control group"] if sampled is not None else []
+    """Return the section with the total variation distances of single columns and of the worst pairs of columns."""
+    control_head = ["control group"] if sampled is not None else []
 
     def row(name: str, distance: float, other: float | None) -> list[str]:
+        """Return a table row: name, distance of the synthetic records, and that of the control group (``other``) if there is one."""
         return [name, f"{distance:.1%}", *([] if other is None else [f"{other:.1%}"])]
 
     parts: list[PageBlock] = [
         plain_table(
-            ["column", "synthetic records", *beside],
+            ["column", "synthetic records", *control_head],
             [
-                row(name, far, None if sampled is None else sampled.columns[name])
-                for name, far in sorted(fit.columns.items(), key=lambda each: -each[1])
+                row(name, distance, None if sampled is None else sampled.columns[name])
+                for name, distance in sorted(fit.columns.items(), key=lambda pair: -pair[1])
             ],
         )
     ]
@@ -136,10 +143,10 @@ def _fit(fit: RecordFit, sampled: RecordFit | None) -> PageSection:
         parts += [
             block("title", text="Pairs of columns that fit worst"),
             plain_table(
-                ["columns", "synthetic records", *beside],
+                ["columns", "synthetic records", *control_head],
                 [
-                    row(f"{pair[0]}, {pair[1]}", far, None if sampled is None else sampled.pairs[pair])
-                    for pair, far in fit.worst_pairs(_PAIRS_SHOWN)
+                    row(f"{pair[0]}, {pair[1]}", distance, None if sampled is None else sampled.pairs[pair])
+                    for pair, distance in fit.worst_pairs(_PAIRS_SHOWN)
                 ],
             ),
         ]

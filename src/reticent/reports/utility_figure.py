@@ -38,23 +38,28 @@ def save_utility_chart(path: str | Path, compared: pl.DataFrame, ks: Sequence[in
             "A chart of utility against k needs definitions with two or more different k that can be satisfied, such as [rt.KAnonymity(k) for k in (5, 10, 50)]."
         )
     lines = []
-    for (name,), mine in shown.sort("k").group_by("name", maintain_order=True):
-        points = [(float(k), float(value)) for k, value in mine.select("k", measure).rows()]
+    for (name,), method_rows in shown.sort("k").group_by("name", maintain_order=True):
+        points = [(float(k), float(value)) for k, value in method_rows.select("k", measure).rows()]
         lines.append(ChartLine(str(name), points, [f"{name}, k = {k:,.0f}: {value:,.4g}" for k, value in points]))
-    lowest, highest, most = int(shown["k"].min()), int(shown["k"].max()), float(shown[measure].max())  # type: ignore[arg-type]
-    drawn = line_chart(
+    lowest, highest, largest = int(shown["k"].min()), int(shown["k"].max()), float(shown[measure].max())  # type: ignore[arg-type]
+    svg = line_chart(
         sorted(lines, key=lambda line: names.index(line.name)),
         ChartAxis("k, people in the smallest group", lowest, highest, log=highest >= 10 * lowest),
-        ChartAxis(MEASURES[measure], 0, 1.05 * most if most > 0 else 1.0),
+        ChartAxis(MEASURES[measure], 0, 1.05 * largest if largest > 0 else 1.0),
         title="What k costs",
     )
-    write_whole(target, png(drawn) if target.suffix == ".png" else drawn.encode())
+    write_whole(target, png(svg) if target.suffix == ".png" else svg.encode())
     return target
 
 
 def _names(compared: pl.DataFrame) -> list[str]:
     """Return a legend label per row: the method name, plus its parameters where the name alone is ambiguous."""
-    ways = [(name, frozenset(told.split(", "))) for name, told in compared.select("method", "parameters").rows()]
-    shared = {name: frozenset.intersection(*(told for other, told in ways if other == name)) for name, _ in ways}
-    own = [(name, ", ".join(sorted(told - shared[name]))) for name, told in ways]
-    return [f"{name} ({told})" if told else name for name, told in own]
+    method_parameters = [
+        (name, frozenset(parameters.split(", "))) for name, parameters in compared.select("method", "parameters").rows()
+    ]
+    common = {
+        name: frozenset.intersection(*(parameters for other, parameters in method_parameters if other == name))
+        for name, _ in method_parameters
+    }
+    distinguishing = [(name, ", ".join(sorted(parameters - common[name]))) for name, parameters in method_parameters]
+    return [f"{name} ({parameters})" if parameters else name for name, parameters in distinguishing]
