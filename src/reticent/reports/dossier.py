@@ -238,7 +238,7 @@ def dossier(
     headline = verified.headline if verified is not None else headline_of(side, context)
     facts = replace(facts, attacks=tuple(pairs), headline=headline)
     measures = tuple(_measures(side.seen, requirements, _limit(answers, requirements)))
-    evidence = _Gathered(side, facts, raw, measures)
+    evidence = _EvidenceBlocks(side, facts, raw, measures)
     sections = tuple(
         DossierSection(
             heading.title,
@@ -358,7 +358,7 @@ def _decimal(value: Fraction) -> str:
 
 
 @dataclass(frozen=True)
-class _Gathered:
+class _EvidenceBlocks:
     """Builds the blocks of evidence about a release, one per kind."""
 
     side: PublicSide

@@ -225,19 +225,21 @@ def _has_synthetic_records(side: PublicSide, table: Table) -> bool:
 
 def _promises(side: PublicSide, outcomes: Sequence[Check], *, known: bool) -> tuple[Promise, ...]:
     """Return the guarantees, merging claims that differ only in their column; the certificate's text if this version does not support every claim (``known``)."""
-    listed = side.certificate["claims"]
+    certified_claims = side.certificate["claims"]
     if not known:
-        claim_checks = zip(listed, outcomes, strict=True)
+        claim_checks = zip(certified_claims, outcomes, strict=True)
         return tuple(
             Promise(claim["definition"], claim["covers"], claim["does_not_cover"], check.detail)
             for claim, check in claim_checks
         )
     promises = []
-    for promised, indices in joined_claims(side.certificate, side.manifest):
-        prefixes = [f"{listed[index]['parameters']['column']}: " if len(indices) > 1 else "" for index in indices]
+    for joined_claim, indices in joined_claims(side.certificate, side.manifest):
+        prefixes = [
+            f"{certified_claims[index]['parameters']['column']}: " if len(indices) > 1 else "" for index in indices
+        ]
         outcome = " ".join(f"{prefix}{outcomes[index].detail}" for prefix, index in zip(prefixes, indices, strict=True))
-        limits = promised.definition.not_covered(promised.scope)
-        promises.append(Promise(str(promised.definition), covers(*promised), limits, outcome))
+        limits = joined_claim.definition.not_covered(joined_claim.scope)
+        promises.append(Promise(str(joined_claim.definition), covers(*joined_claim), limits, outcome))
     return tuple(promises)
 
 

@@ -110,7 +110,7 @@ def _true_rows(table: Table, columns: Sequence[str]) -> tuple[pl.DataFrame, NDAr
 
 
 def _levels(table: Table, coded: CodedFlows, groups: Sequence[str], value: str) -> list[LevelMatch]:
-    """Return the distances between shares for exact values and at each level of the table's hierarchies."""
+    """Return the distances between true and synthetic shares: for exact values, and at each level of the table's hierarchies of the value column and of a single group column."""
     matches = [_match("as published", coded.truth, coded.drawn)]
     value_levels = _parts(table.sensitive, value, coded.values)
     group_levels = _parts(table.quasi, groups[0], coded.groups.to_series()) if len(groups) == 1 else []
@@ -129,7 +129,7 @@ def _match(level: str, truth: Flows, sampled: Flows) -> LevelMatch:
 
 
 def _parts(declared: Any, name: str, values: pl.Series) -> list[NDArray[np.int64]]:
-    """Return the category code of every value at each hierarchy level that has more than one category."""
+    """Return the category code of every value at each level of a declared hierarchy that has more than one category; nothing if the column has no hierarchy."""
     hierarchy = declared.get(name) if isinstance(declared, dict) else None
     if not isinstance(hierarchy, Hierarchy):
         return []
@@ -140,7 +140,7 @@ def _parts(declared: Any, name: str, values: pl.Series) -> list[NDArray[np.int64
 
 
 def _median(flows: Flows, points: GeoPoints) -> float:
-    """Return the median distance of the original rows."""
+    """Return the median distance of the original rows in kilometres; ``times`` of a flow counts its rows."""
     kilometres = points.kilometres(flows)
     by_distance = np.argsort(np.where(np.isfinite(kilometres), kilometres, np.inf))
     row_counts = np.cumsum(flows.times[by_distance])

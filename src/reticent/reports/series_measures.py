@@ -155,7 +155,7 @@ def measure_series(
 
 
 def _sighted(learned: Learned, releases: int) -> list[tuple[int, int]]:
-    """Return, per release, the numbers of people narrowed and disclosed by the whole series."""
+    """Return, for each release, how many of its people all releases together narrow (a value of their group is ruled out) and disclose (one value remains)."""
     release = learned.tracks.release
     narrowed = np.bincount(release[learned.figures.left < learned.shown], minlength=releases)
     disclosed = np.bincount(release[learned.figures.left == 1], minlength=releases)
@@ -163,9 +163,10 @@ def _sighted(learned: Learned, releases: int) -> list[tuple[int, int]]:
 
 
 class _Memory:
-    """The most recent signature of every person. Mutable: updated release by release."""
+    """The most recent signature (the set of sensitive values of the group) of every person, as a number. Mutable: updated release by release."""
 
     def __init__(self, series: PublishedSeries) -> None:
+        """Start before the first release, when nobody has a signature."""
         self._numbers: dict[tuple[int, ...], int] = {}
         self._domain = len(series.domain)
         self._last = pl.DataFrame(schema={"person": series[0].people.dtype, "then": pl.Int64, "here": pl.Boolean})
@@ -177,7 +178,9 @@ class _Memory:
         return self._last.filter(~pl.col("here")).height
 
     def follow(self, index: int, release: SeriesRelease) -> tuple[int, int, int]:
-        """Process the next release; return the lower bound on its counterfeits, the number of people moved, and how many of them are vulnerable."""
+        """Process the next release; return the lower bound on its counterfeits, the number of people whose signature moved after an update or a return, and how many of
+        them have a new signature that overlaps the old one.
+        """
         signatures = np.array([self._signature(release, group) for group in range(len(release))], dtype=np.int64)
         now = pl.DataFrame(
             {
@@ -234,7 +237,9 @@ class _Memory:
 def _workload(
     queries: int, selectivity: float, low: Floats, width: Floats, steps: Floats, random: np.random.Generator
 ) -> list[_Query]:
-    """Return random range queries on random columns; a range over integers or ordered categories contains at least one value."""
+    """Return random range queries on random columns with values from ``low`` to ``low + width``. Columns of integers or ordered categories have a step of 1 and ranges of
+    at least one value; floats have a step of 0.
+    """
     workload = []
     for _ in range(queries):
         columns = np.sort(random.choice(len(low), size=random.integers(1, len(low) + 1), replace=False))
@@ -249,7 +254,7 @@ def _workload(
 
 
 def _cell_widths(series: PublishedSeries, width: Floats, requested: Mapping[str, float]) -> Floats:
-    """Return the grid cell width of each column's domain."""
+    """Return the width of a grid cell in each column: as requested, otherwise 1, or a hundredth of the column's range (``width``) for floats."""
     unknown = [name for name in requested if name not in series.orders]
     if unknown or not all(cell_width > 0 for cell_width in requested.values()):
         raise PolicyError(
@@ -312,7 +317,7 @@ def _pairs_of(groups: NDArray[np.int64], order: NDArray[np.int64], offsets: NDAr
 
 
 def _error(query: _Query, release: SeriesRelease, points: Floats, steps: Floats) -> tuple[float, float]:
-    """Return the relative error of a counting query and its selectivity. A discrete value covers the interval up to the next one, ``steps`` away."""
+    """Return the relative error of a counting query and the share of people that it selects. A discrete value covers the interval up to the next one, ``steps`` away."""
     values = points[:, query.columns]
     actual = int(((values >= query.low) & (values <= query.high)).all(axis=1).sum())
     low, high = release.low[:, query.columns], release.high[:, query.columns] + steps

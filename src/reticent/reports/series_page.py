@@ -21,6 +21,8 @@ Measured = Sequence[ReleaseMeasures]
 
 @dataclass(frozen=True)
 class _Picture:
+    """A chart of the page: title, explanation, unit of the vertical axis, and per line a label with its figure of a release."""
+
     title: str
     words: str
     unit: str

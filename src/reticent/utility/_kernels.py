@@ -158,7 +158,10 @@ def reached_cost(
     stamp: Any,
     mark: int,
 ) -> float:
-    """The cost at which the candidates from ``first`` on, in ascending order of cost, reach ``rows`` more records and ``needed`` more values, none of them ``present``; infinite if all together have fewer."""
+    """The cost at which the candidates from ``first`` on, in ascending order of cost, reach ``rows`` more records and ``needed`` more values, none of them ``present``; infinite if all together have fewer.
+
+    A value is counted once: ``stamp`` holds the call (``mark``) that counted it last.
+    """
     gained, values = 0, 0
     if rows <= 0 and needed <= 0:
         return 0.0

@@ -119,9 +119,11 @@ class GeoPoints:
         start, end = (
             np.radians(points[codes]) for points, codes in ((self.groups, flows.group), (self.values, flows.value))
         )
-        half = (end - start) / 2
-        slope = np.sin(half[:, 0]) ** 2 + np.cos(start[:, 0]) * np.cos(end[:, 0]) * np.sin(half[:, 1]) ** 2
-        return np.asarray(2 * EARTH_KM * np.arcsin(np.sqrt(np.clip(slope, 0, 1))))
+        half_angles = (end - start) / 2
+        haversine = (
+            np.sin(half_angles[:, 0]) ** 2 + np.cos(start[:, 0]) * np.cos(end[:, 0]) * np.sin(half_angles[:, 1]) ** 2
+        )
+        return np.asarray(2 * EARTH_KM * np.arcsin(np.sqrt(np.clip(haversine, 0, 1))))
 
 
 @dataclass(frozen=True)
@@ -206,13 +208,13 @@ class CodedFlows:
         )
         distinct_groups = all_rows.select(groups).unique().sort(groups) if groups else pl.DataFrame({"": [""]})
         values = all_rows[value].unique().sort()
-        group = (
+        group_codes = (
             _codes(all_rows.select(groups), distinct_groups) if groups else np.zeros(all_rows.height, dtype=np.int64)
         )
-        codes = _codes(all_rows.select(value), values.to_frame())
+        value_codes = _codes(all_rows.select(value), values.to_frame())
         true_height = rows[0].height
         flows = [
-            Flows(group[side], codes[side], times, distinct_groups.height, len(values)).merged(None, None)
+            Flows(group_codes[side], value_codes[side], times, distinct_groups.height, len(values)).merged(None, None)
             for side, (_, times) in ((slice(0, true_height), truth), (slice(true_height, None), drawn))
         ]
         return cls(flows[0], flows[1], distinct_groups, values)
@@ -277,13 +279,13 @@ def grid_parts(points: Floats, cells: int = 14) -> tuple[Ints, Floats]:
     share = np.where(known[:, None], (points - low) / np.where(high > low, high - low, 1), 0)
     squares = np.minimum((share * cells).astype(np.int64), cells - 1) @ np.array([cells, 1])
     squares[~known] = cells * cells
-    _, parts = np.unique(squares, return_inverse=True)
-    counts = np.bincount(parts)
-    middles = np.stack([np.bincount(parts, weights=points[:, axis]) / counts for axis in (0, 1)], axis=1)
-    return parts.astype(np.int64), middles
+    _, cell_numbers = np.unique(squares, return_inverse=True)
+    counts = np.bincount(cell_numbers)
+    centers = np.stack([np.bincount(cell_numbers, weights=points[:, axis]) / counts for axis in (0, 1)], axis=1)
+    return cell_numbers.astype(np.int64), centers
 
 
 def on_one_grid(points: GeoPoints, cells: int = 14) -> tuple[Ints, Ints, Floats]:
-    """The cells of groups and of values on one grid, and the coordinates of each cell."""
-    parts, middles = grid_parts(np.concatenate([points.groups, points.values]), cells)
-    return parts[: len(points.groups)], parts[len(points.groups) :], middles
+    """The grid cells of groups and of values on one grid, and the coordinates of each cell."""
+    cell_numbers, centers = grid_parts(np.concatenate([points.groups, points.values]), cells)
+    return cell_numbers[: len(points.groups)], cell_numbers[len(points.groups) :], centers

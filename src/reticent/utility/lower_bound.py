@@ -263,7 +263,9 @@ class _Near:
 
 @dataclass(frozen=True)
 class SortedPoints:
-    """Points sorted by their codes, the costliest column first, so that compiled loops skip points that are alike in what is too far. ``order`` has the points in sorted order, ``ranks`` the sorted place of each point."""
+    """Points sorted by their codes, the costliest column first, so that compiled loops skip points that are alike in what is too far. ``order`` has the points in sorted order,
+    ``ranks`` the sorted position of each point, and ``ends[p, c]`` the first position after ``p`` where one of the columns up to ``c`` differs.
+    """
 
     order: Ids
     ranks: Ids
@@ -318,7 +320,7 @@ class _Nearest:
 
     @cached_property
     def compared(self) -> int:
-        """The columns of pairs that are compared for all points: all of them for boxes, otherwise as foreseen from some points."""
+        """The number of columns of pairs that are compared for all points: all of them for boxes and without compiled loops, otherwise extrapolated from a pilot of some points."""
         count = len(self.points)
         if self.effort.boxes or not self.compiled:
             return count**2 * len(self.space.weights)
@@ -376,7 +378,9 @@ class _Nearest:
 
     @cached_property
     def _cells(self) -> tuple[Ids, Ids, Ids]:
-        """For the sorted points: where the cells of each begin, the sensitive values of all cells by demanded column, and how many different ones are demanded."""
+        """For the sorted points the cells of their histograms (pairs of a point and its sensitive values), as CSR offsets by point, the value of every cell by
+        demanded column, and the demanded number of different values of each column.
+        """
         demanded = self.demanded if self._is_diverse else []
         cells = self.points.histograms
         owners = self._sorted.ranks[cells.owners]
@@ -389,7 +393,7 @@ class _Nearest:
 
     @cached_property
     def demanded(self) -> list[tuple[int, Ids, int]]:
-        """For each sensitive column of which groups need several values: how many, the value of every cell of the histograms, and the number of values."""
+        """For each sensitive column of which groups need several values: their number, the value of every cell of the histograms, and the size of the column's domain."""
         demanded_columns = []
         for name, needed in self.demand.values.items():
             codes, column = self.points.domain.together([name])
@@ -426,7 +430,9 @@ class _Nearest:
         return boxes
 
     def _value_radii(self, chosen: Ids) -> Floats:
-        """For each chosen point the distance within which the demanded number of sensitive values occurs, by numpy instead of compiled loops; infinite if the table has too few values."""
+        """For each chosen point the distance within which the demanded number of different sensitive values occurs (the largest over the sensitive columns), by numpy;
+        infinite if the table has too few values.
+        """
         radii = np.zeros(len(chosen))
         if not self._is_diverse:
             return np.full(len(chosen), np.inf)
@@ -436,8 +442,10 @@ class _Nearest:
             order = np.argsort(cell_values, kind="stable")
             firsts = np.flatnonzero(np.diff(cell_values[order], prepend=-1))
             for block in self._blocks(chosen):
-                value_distances = np.minimum.reduceat(self._distances(chosen[block])[:, owners[order]], firsts, axis=1)
-                column_radii[block] = np.partition(value_distances, needed - 1, axis=1)[:, needed - 1]
+                distance_by_value = np.minimum.reduceat(
+                    self._distances(chosen[block])[:, owners[order]], firsts, axis=1
+                )
+                column_radii[block] = np.partition(distance_by_value, needed - 1, axis=1)[:, needed - 1]
             radii = np.maximum(radii, column_radii)
         return radii
 

@@ -61,7 +61,7 @@ class UtilityMeasures(Mapping[str, float]):
 
     @cached_property
     def _measures(self) -> dict[str, tuple[Measure, ReleaseSummary]]:
-        """Every measure with its input."""
+        """Every applicable measure with the summary that it is computed from: that of the release, or of the release with rows counted by weight."""
         summary = self.summary
         if summary is None:
             return {}
@@ -86,6 +86,7 @@ class UtilityMeasures(Mapping[str, float]):
         return dict(zip(self.summary.columns, measures.column_losses(self.summary).tolist(), strict=True))
 
     def __getitem__(self, name: str) -> float:
+        """The measure of this name, computed on first access."""
         if name not in self._known:
             measure, summary = self._measures[name]
             self._known[name] = measure(summary, self._weights)
@@ -123,12 +124,14 @@ class MeasuredUtility(Mapping[str, float]):
         self._figures, self._bounded, self._quick = dict(figures), bounded, quick
 
     def __getitem__(self, name: str) -> float:
+        """The figure of this name. Reading a bound on loss first computes the best one, which may take minutes."""
         if name in _BOUNDS and self._bounded is not None:
             self._bound(self._bounded, THOROUGH)
             self._bounded = None
         return self._figures[name]
 
     def __contains__(self, name: object) -> bool:
+        """True for the listed figures, and for the bounds that can still be computed."""
         return name in self._figures or (name in _BOUNDS[:2] and self._bounded is not None)
 
     def __iter__(self) -> Iterator[str]:

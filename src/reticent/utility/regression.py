@@ -197,31 +197,31 @@ def _least_squares(names: tuple[str, ...], regressors: Numbers, outcome: Numbers
 
 
 def _logistic(names: tuple[str, ...], regressors: Numbers, outcome: Numbers) -> ModelFit:
-    """Maximum likelihood by Newton's method on standardized columns; separation shows as a diverging estimate."""
+    """Fit a logistic model by maximum likelihood (Newton's method on standardized columns). Diverging coefficients mean separation: no finite estimate exists."""
     centre, spread = regressors.mean(axis=0), regressors.std(axis=0)
     centre[0], spread[0] = 0.0, 1.0
     scaled = (regressors - centre) / spread
     coefficients = np.zeros(len(names))
     for _ in range(_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(scaled @ coefficients, -35, 35)))
-        weight = np.maximum(chance * (1 - chance), 1e-12)
-        information = (scaled * weight[:, None]).T @ scaled
+        probability = 1 / (1 + np.exp(-np.clip(scaled @ coefficients, -35, 35)))
+        weights = np.maximum(probability * (1 - probability), 1e-12)
+        information = (scaled * weights[:, None]).T @ scaled
         try:
-            step = np.linalg.solve(information, scaled.T @ (outcome - chance))
+            newton_step = np.linalg.solve(information, scaled.T @ (outcome - probability))
         except np.linalg.LinAlgError:
             break
-        coefficients = coefficients + step
-        if np.abs(coefficients).max() > _SEPARATED or np.abs(step).max() < _NEAR:
+        coefficients = coefficients + newton_step
+        if np.abs(coefficients).max() > _SEPARATED or np.abs(newton_step).max() < _NEAR:
             break
     separated = bool(np.abs(coefficients[1:]).max(initial=0.0) > _SEPARATED) or not np.isfinite(coefficients).all()
     try:
         covariance = np.linalg.inv(information)
     except np.linalg.LinAlgError:
         separated, covariance = True, np.full((len(names), len(names)), nan)
-    back = np.diag(1 / spread)
-    back[0, 1:] = -centre[1:] / spread[1:]
-    estimates = back @ coefficients
-    errors = np.sqrt(np.maximum(np.diag(back @ covariance @ back.T), 0.0))
+    unscaling = np.diag(1 / spread)
+    unscaling[0, 1:] = -centre[1:] / spread[1:]
+    estimates = unscaling @ coefficients
+    errors = np.sqrt(np.maximum(np.diag(unscaling @ covariance @ unscaling.T), 0.0))
     return ModelFit(names, estimates, errors, separated)
 
 

@@ -38,6 +38,7 @@ class ReleaseSummary:
     volumes: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
+        """Raise an error if the table is empty, or smaller than the published groups."""
         if self.rows < 1:
             raise PolicyError("A summary needs at least one row; the table is empty.")
         if int(self.sizes.sum()) > self.rows:

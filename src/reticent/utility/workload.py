@@ -44,6 +44,7 @@ class Workload:
     selectivity: str
 
     def __post_init__(self) -> None:
+        """Raise an error if the arrays do not match the columns, or a range is empty or outside its column."""
         if not self.lows.shape == self.highs.shape == self.asked.shape == (len(self.lows), len(self.columns)):
             raise DataError(
                 f"A workload over {len(self.columns)} columns needs bounds of that shape, not {self.lows.shape}."
@@ -119,12 +120,12 @@ class Workload:
             raise DataError(f"A stored workload cannot be read: {error}.") from None
 
     def condition(self, query: int, hierarchies: Sequence[BoundHierarchy]) -> Condition:
-        """A query in the condition language, to run on a release or a database."""
-        parts = []
+        """Query number ``query`` in the condition language, to run on a release or a database."""
+        conditions = []
         for j in np.flatnonzero(self.asked[query]).tolist():
             leaves = hierarchies[j].leaves[int(self.lows[query, j]) : int(self.highs[query, j]) + 1]
-            parts.append(_in_words(Column(self.columns[j]), leaves))
-        return Condition.parse(" and ".join(f"({part})" for part in parts))
+            conditions.append(_in_words(Column(self.columns[j]), leaves))
+        return Condition.parse(" and ".join(f"({text})" for text in conditions))
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,9 @@ def _queries(summary: ReleaseSummary, workload: Workload) -> Iterator[Query]:
 
 
 def _estimate(summary: ReleaseSummary, query: Query, estimator: Estimator) -> float:
-    """Return the estimated number of rows in a query, from the published cells of each constrained column."""
+    """Return the estimated number of rows that a query selects. A block of rows counts with the product, over the constrained columns, of the share of its cell in the
+    range (``intersect``: 1 if the cell meets the range).
+    """
     overlap: NDArray[np.float64] | None = None
     for j, low, high in query:
         cells = summary.cells[j]
