@@ -52,10 +52,10 @@ def write_synthetic_page(
     files = [original_records] if control_records is None else [original_records, control_records]
     columns = [name for name in records.columns if all(name in file.columns for file in files)]
     fit = record_fit(original_records, records, columns)
-    sampled = None if control_records is None else record_fit(original_records, control_records, columns)
+    control_fit = None if control_records is None else record_fit(original_records, control_records, columns)
     context.step("drawing")
     page.parent.mkdir(parents=True, exist_ok=True)
-    text = _page(_title(target), records, original_records, control_records, results, fit, sampled)
+    text = _page(_title(target), records, original_records, control_records, results, fit, control_fit)
     write_whole(page, text.encode(), _OWNER_ONLY)
     return page
 
@@ -72,9 +72,9 @@ def _page(
     control_records: pl.DataFrame | None,
     results: AttackResults,
     fit: RecordFit,
-    sampled: RecordFit | None,
+    control_fit: RecordFit | None,
 ) -> str:
-    """Render the page as HTML. ``sampled`` is the fit of the control group, if there is one."""
+    """Render the page as HTML. ``control_fit`` is the fit of the control group, if there is one."""
     tiles = [
         (f"{records.height:,}", "synthetic records"),
         (f"{original_records.height:,}", "records in the original table"),
@@ -94,7 +94,7 @@ def _page(
         headline=Headline("not shown", (*results.reservations, _NO_GUARANTEE)),
         details=[_comparison(control_records)],
         tiles=tiles,
-        sections=[_attacks(results), _fit(fit, sampled)],
+        sections=[_attacks(results), _fit(fit, control_fit)],
         foot="This page holds facts about the confidential table. Keep it where the table is.",
     )
 
@@ -122,9 +122,9 @@ def _attacks(results: AttackResults) -> PageSection:
     )
 
 
-def _fit(fit: RecordFit, sampled: RecordFit | None) -> PageSection:
+def _fit(fit: RecordFit, control_fit: RecordFit | None) -> PageSection:
     """Return the section with the total variation distances of single columns and of the worst pairs of columns."""
-    control_head = ["control group"] if sampled is not None else []
+    control_head = ["control group"] if control_fit is not None else []
 
     def row(name: str, distance: float, other: float | None) -> list[str]:
         """Return a table row: name, distance of the synthetic records, and that of the control group (``other``) if there is one."""
@@ -134,7 +134,7 @@ def _fit(fit: RecordFit, sampled: RecordFit | None) -> PageSection:
         plain_table(
             ["column", "synthetic records", *control_head],
             [
-                row(name, distance, None if sampled is None else sampled.columns[name])
+                row(name, distance, None if control_fit is None else control_fit.columns[name])
                 for name, distance in sorted(fit.columns.items(), key=lambda pair: -pair[1])
             ],
         )
@@ -145,12 +145,12 @@ def _fit(fit: RecordFit, sampled: RecordFit | None) -> PageSection:
             plain_table(
                 ["columns", "synthetic records", *control_head],
                 [
-                    row(f"{pair[0]}, {pair[1]}", distance, None if sampled is None else sampled.pairs[pair])
+                    row(f"{pair[0]}, {pair[1]}", distance, None if control_fit is None else control_fit.pairs[pair])
                     for pair, distance in fit.worst_pairs(_PAIRS_SHOWN)
                 ],
             ),
         ]
     lead = "Total variation distance to the original table: the share of records that would have to change for both to show the same shares. Numbers are compared by twentieths of the original."
-    if sampled is not None:
+    if control_fit is not None:
         lead += " The control group shows how far other true records are."
     return PageSection("How well the records fit", lead, parts)

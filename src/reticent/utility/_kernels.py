@@ -38,11 +38,12 @@ def nearest_records(
     last: Any,
     radii: Any,
 ) -> int:
-    """For each chosen point compute the sum of its shares in the cost of pairs with its ``others`` cheapest records (``sums``), the largest of these shares (``last``), and the distance within which the demanded
-    sensitive values occur (``radii``); return the number of columns that were compared.
+    """For each ``chosen`` point (distinct combination of quasi-identifier values, of ``sizes`` records) fill ``sums`` and ``last`` with the sum and the largest of its ``others`` smallest shares in the costs of pairs
+    of records, and ``radii`` with the distance within which the demanded sensitive values occur; return the number of columns that were compared.
 
-    Point ``p`` has the values ``cell_values[:, starts[p]:starts[p + 1]]``, one row for each sensitive column, of which ``needed`` different ones are demanded. Points are sorted by their codes: ``ends[p, c]`` is the first point after
-    ``p`` that differs from it in one of the columns up to ``c``, and ``tops[p, c]`` the highest price of the points that do not differ in these. So points that are too far by these columns alone are skipped together.
+    A pair costs as much as labels that cover both records, split in proportion to their ``prices``. Point ``p`` has the values ``cell_values[:, starts[p]:starts[p + 1]]``, one row for each sensitive column, of which
+    ``needed`` different ones are demanded. Points are sorted by their codes: ``ends[p, c]`` is the first point after ``p`` that differs from it in one of the columns up to ``c``, and ``tops[p, c]`` the highest price
+    of the points that do not differ in these. So points that are too far by these columns alone are skipped together.
     """
     points, columns, depth, demands = len(sizes), len(weights), ends.shape[1], len(needed)
     nearest_shares, compared, width = np.empty(others), 0, 1
@@ -158,7 +159,8 @@ def reached_cost(
     stamp: Any,
     mark: int,
 ) -> float:
-    """The cost at which the candidates from ``first`` on, in ascending order of cost, reach ``rows`` more records and ``needed`` more values, none of them ``present``; infinite if all together have fewer.
+    """The cost of the candidate with which the ``candidates`` (points, in ascending order of cost, from position ``first`` on) together supply ``rows`` more records and ``needed`` more sensitive
+    values that are not ``present``; infinite if all of them have too few.
 
     A value is counted once: ``stamp`` holds the call (``mark``) that counted it last.
     """
@@ -216,12 +218,12 @@ def cheapest_boxes(
     effort: int,
     bounds: Any,
 ) -> None:
-    """For each chosen point fill ``bounds`` with a lower bound on the cost of labels that cover it, ``rows`` records and, if more than one is ``needed``, so many different sensitive values: the exact minimum, unless more
-    than ``effort`` boxes (weighted by their points) are visited.
+    """For each ``chosen`` point (distinct combination of quasi-identifier values) fill ``bounds`` with a lower bound on the cost of labels (a box) that cover it, ``rows`` records and, if more than one is ``needed``, so many
+    different sensitive values: the exact minimum, unless more than ``effort`` boxes (weighted by their points) are visited.
 
-    Point ``p`` has the values ``point_values[starts[p]:starts[p + 1]]``, numbers below ``values``. Branch and bound over sets of points. A set that still lacks records or values costs at least as much as the box at which single candidates,
-    cheapest first, supply them; candidates that alone make the box costlier than the incumbent are pruned, and so are, once there are enough records, those without a new value. When the effort is used up, the
-    minimum over the open nodes is returned.
+    Point ``p`` has the values ``point_values[starts[p]:starts[p + 1]]``, numbers below ``values``. Branch and bound over sets of points. A set that still lacks records or values costs at least as much as the box at which
+    single candidates, cheapest first, supply them; candidates that alone make the box costlier than the incumbent are pruned, and so are, once there are enough records, those without a new value. When the effort is
+    used up, the minimum over the open nodes is returned.
     """
     points, depth_limit, mark = len(sizes), rows + needed, 0
     required_values = needed if needed > 1 else 0

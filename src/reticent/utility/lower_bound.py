@@ -214,8 +214,8 @@ def _disjoint(demands: Sequence[GroupDemand]) -> Iterator[GroupDemand]:
 def _set_bound(
     points: FrequencySet, demand: GroupDemand, space: LabelSpace, columns: int, effort: BoundEffort, context: Context
 ) -> LowerBound:
-    """The bound on loss by the columns that one adversary knows, for groups that meet the demand on them. ``columns`` is the number of all columns, so
-    the loss in these is at most their share.
+    """The best of the pair bound, the box bound and, for small tables, linear programming, for groups in the view of an adversary who knows some of all ``columns``; from sampled records
+    if comparing all would take too long. No record loses more in these columns than their share of all columns (``ceiling``).
     """
     ceiling, work = len(demand.columns) / columns, len(points) ** 2 * len(demand.columns)
     if points.rows < demand.rows:
@@ -304,7 +304,7 @@ class SortedPoints:
 
 @dataclass(frozen=True)
 class _Nearest:
-    """Search for the records nearest to given points, by numpy or compiled loops."""
+    """Search for the records nearest to given points (distinct combinations of quasi-identifier values), by numpy or compiled loops."""
 
     points: FrequencySet
     demand: GroupDemand
@@ -420,14 +420,16 @@ class _Nearest:
         return bounds
 
     def _cheapest(self, chosen: Ids, starts: Ids, cell_values: Ids, needed: int, values: int, effort: int) -> Floats:
-        """For each chosen point a lower bound on the cost of labels that cover it, the demanded records and ``needed`` different ones of ``values`` sensitive values, visiting at most ``effort`` boxes."""
-        space, boxes = self.space, np.empty(len(chosen))
+        """For each chosen point a lower bound on the cost of labels that cover it, the demanded number of records and ``needed`` different sensitive values, which are numbers below ``values``;
+        ``starts`` and ``cell_values`` give the values of each point (CSR layout), and ``effort`` limits the search.
+        """
+        space, bounds = self.space, np.empty(len(chosen))
         for start in range(0, len(chosen), _BOXED_AT_ONCE):
             self.context.step("bounding the loss: cheapest labels", start, len(chosen))
             block = slice(start, start + _BOXED_AT_ONCE)
             arguments = (space.codes, space.weights, space.spanned, self.points.sizes, chosen[block], self.demand.rows)
-            _kernels.cheapest_boxes(*arguments, starts, cell_values, needed, values, effort, boxes[block])
-        return boxes
+            _kernels.cheapest_boxes(*arguments, starts, cell_values, needed, values, effort, bounds[block])
+        return bounds
 
     def _value_radii(self, chosen: Ids) -> Floats:
         """For each chosen point the distance within which the demanded number of different sensitive values occurs (the largest over the sensitive columns), by numpy;
@@ -460,7 +462,9 @@ class _Nearest:
         return self.space.all_distances[chosen] if is_small else self.space.distances(chosen)
 
     def _shares(self, chosen: Ids, prices: Floats, others: int) -> tuple[Floats, Floats]:
-        """For each chosen point the sum of its ``others`` smallest shares in the costs of pairs, counted per record, and the largest of these."""
+        """For each chosen point the sum of its ``others`` smallest shares in the costs of pairs of records, and the largest of these. A pair costs as much as labels that cover both records,
+        split in proportion to their ``prices``.
+        """
         shares = self._distances(chosen) * (prices[chosen][:, None] / (prices[chosen][:, None] + prices[None, :]))
         row_indices = np.arange(len(chosen))
         shares[row_indices, chosen] = 0.0
@@ -475,7 +479,7 @@ class _Nearest:
 
 
 def _sampled(points: FrequencySet, search: _Nearest, ceiling: float) -> LowerBound:
-    """A bound that holds with :data:`CONFIDENCE`, from sampled records that are compared with all points."""
+    """A bound on the mean loss that holds with the probability :data:`CONFIDENCE` (empirical Bernstein inequality), from sampled records that are compared with all points."""
     count = max(search.effort.comparisons * len(points) // max(search.compared, 1), _LEAST_SAMPLE)
     # This randomness protects no record, so it is seeded: the same table gets the same bound.
     random = np.random.default_rng(0)
@@ -498,5 +502,5 @@ def _sampled(points: FrequencySet, search: _Nearest, ceiling: float) -> LowerBou
 
 
 def _rounded_down(value: float, terms: int) -> float:
-    """The value minus an upper bound on the rounding error of a sum of ``terms`` non-negative terms."""
+    """The value minus an upper bound on the rounding error of a floating-point sum of ``terms`` non-negative terms."""
     return max(value, 0.0) * (1 - (terms + 4096) * 2.0**-50)

@@ -48,7 +48,7 @@ def record_fit(original: pl.DataFrame, records: pl.DataFrame, columns: Sequence[
 
 
 def _codes(true: pl.Series, drawn: pl.Series) -> tuple[Codes, Codes]:
-    """Return the category codes of a column in both files, -1 for a missing value."""
+    """Return the category codes of a column in both files, -1 for a missing value; numbers and dates with many values are coded by quantile range of the true file."""
     if (true.dtype.is_numeric() or true.dtype.is_temporal()) and true.n_unique() > _BINS:
         numbers = [_numbers(column, true.dtype) for column in (true, drawn)]
         edges = np.unique(np.nanquantile(numbers[0], np.arange(1, _BINS) / _BINS))
@@ -82,7 +82,7 @@ def _texts(column: pl.Series, kind: pl.DataType) -> pl.Series:
 
 
 def _joined(first_column: tuple[Codes, Codes], second_column: tuple[Codes, Codes]) -> tuple[Codes, Codes]:
-    """Return the codes of two columns together."""
+    """Return in both files one code for every pair of codes of two columns."""
     width = 2 + max(int(codes.max(initial=-1)) for codes in second_column)
     first, second = ((left + 1) * width + right + 1 for left, right in zip(first_column, second_column, strict=True))
     return first, second
