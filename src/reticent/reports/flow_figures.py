@@ -64,17 +64,17 @@ def flow_facts(
     """
     context = context or Context()
     rows = side.rows[side.form.tables[0]]
-    sampled = [name for name in table.sensitive if name in rows.schema]
+    sampled_columns = [name for name in table.sensitive if name in rows.schema]
     groups = [name for name in table.quasi if name in rows.schema]
-    if not side.seen.is_artificial or len(sampled) != 1 or len(groups) + 1 != len(rows.schema):
+    if not side.seen.is_artificial or len(sampled_columns) != 1 or len(groups) + 1 != len(rows.schema):
         return None
-    value = sampled[0]
+    value = sampled_columns[0]
     context.step("comparing synthetic rows with true ones")
     frame, multiplicities = _true_rows(table, [*groups, value])
-    released = side.form.as_shown(side, frame)
-    if released is None:
+    true_rows = side.form.as_shown(side, frame)
+    if true_rows is None:
         return None
-    coded = CodedFlows.of((released, multiplicities), rows.counted([*groups, value]), groups, value)
+    coded = CodedFlows.of((true_rows, multiplicities), rows.counted([*groups, value]), groups, value)
     points = None if coordinates is None else coded.located(coordinates)
     facts = FlowFacts(
         " and ".join(groups),

@@ -15,7 +15,9 @@ _ANY, _EXCLUDING = "any facts", "only facts such as 'she has no flu'"
 
 
 def knowledge_curves(name: str, groups: Groups) -> Figure:
-    """Return the figure for one sensitive column (any facts, and negated facts only), up to the first k at which an adversary can be certain."""
+    """Return the figure of an adversary's maximum certainty about a sensitive column by the number k of facts known (any facts, and negated facts only), up to the first k
+    that can make the adversary certain.
+    """
     any_facts = curve(groups, _MOST_FACTS)
     last_count = next((k for k, chance in enumerate(any_facts) if chance == 1), _MOST_FACTS)
     any_facts = any_facts[: last_count + 1]

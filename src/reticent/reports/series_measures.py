@@ -285,13 +285,13 @@ def _divergences(
         else release.box_groups()
     )
     spans = np.floor(release.high / widths) - np.floor(release.low / widths) + 1
-    weight = row_counts / row_counts.sum() / spans.prod(axis=1)[box]
+    weights = row_counts / row_counts.sum() / spans.prod(axis=1)[box]
     cell_codes = [np.unique(column, return_inverse=True)[1] for column in np.floor(points / widths).T]
     cell, _ = number(*pack(cell_codes, [int(codes.max(initial=0)) + 1 for codes in cell_codes], people))
     with_value, _ = number(*pack([cell, release.value_of], [people, int(release.value_of.max(initial=0)) + 1], people))
-    limit = max(1, _MOST_PAIRS // max(len(weight), 1))
+    limit = max(1, _MOST_PAIRS // max(len(weights), 1))
     sample = random.choice(people, limit, replace=False) if limit < people else np.arange(people)
-    group_of_row, weight_of_row = np.repeat(np.arange(len(release)), release.sizes), weight / release.sizes[group]
+    group_of_row, weight_of_row = np.repeat(np.arange(len(release)), release.sizes), weights / release.sizes[group]
     # For each value the pairs of a box and a group that contains it, with the multiplicity in the group.
     order = np.argsort(group, kind="stable")
     offsets = np.searchsorted(group[order], np.arange(len(release) + 1))
@@ -303,7 +303,7 @@ def _divergences(
     for index, person in enumerate(sample.tolist()):
         contains = ((release.low <= points[person]) & (points[person] <= release.high)).all(axis=1)[box]
         pairs = pairs_by_value[int(release.value_of[person])]
-        published_logs[:, index] = np.log(weight[contains].sum()), np.log(weight_of_row[pairs[contains[pairs]]].sum())
+        published_logs[:, index] = np.log(weights[contains].sum()), np.log(weight_of_row[pairs[contains[pairs]]].sum())
     true_logs = np.log([np.bincount(codes)[codes[sample]] / people for codes in (cell, with_value)])
     kl, kl_sensitive = (true_logs - published_logs).mean(axis=1).tolist()
     return kl, kl_sensitive

@@ -148,7 +148,7 @@ def write_series_page(
 
 
 def _judged(verdict: SeriesVerdict, measured: Measured) -> tuple[Headline, list[str]]:
-    """Return the headline of the first series, and the checked guarantee as its certificates state it."""
+    """Return the headline for the first series, and a sentence with the checked guarantee (tau-safety if the series is hardened, otherwise m-invariance)."""
     definition = TauSafety(verdict.m) if verdict.hardened else MInvariance(verdict.m)
     basis = f"Judged of all {len(measured):,} releases together, with who is in which group: {definition.meaning()}"
     return series_headline(verdict, measured), [basis]

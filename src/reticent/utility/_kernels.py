@@ -221,15 +221,15 @@ def cheapest_boxes(
     """For each ``chosen`` point (distinct combination of quasi-identifier values) fill ``bounds`` with a lower bound on the cost of labels (a box) that cover it, ``rows`` records and, if more than one is ``needed``, so many
     different sensitive values: the exact minimum, unless more than ``effort`` boxes (weighted by their points) are visited.
 
-    Point ``p`` has the values ``point_values[starts[p]:starts[p + 1]]``, numbers below ``values``. Branch and bound over sets of points. A set that still lacks records or values costs at least as much as the box at which
-    single candidates, cheapest first, supply them; candidates that alone make the box costlier than the incumbent are pruned, and so are, once there are enough records, those without a new value. When the effort is
-    used up, the minimum over the open nodes is returned.
+    Point ``p`` has the values ``point_values[starts[p]:starts[p + 1]]``, numbers below ``values``. Branch and bound over sets of points: the node at each depth adds one of its ``candidates`` to the ``members``. A set that
+    still lacks records or values costs at least as much as the box at which single candidates, cheapest first, supply them; candidates that alone make the box costlier than the incumbent (``best``) are pruned, and so
+    are, once there are enough records, those without a new value. When the effort is used up, the bound is the minimum over the open nodes.
     """
     points, depth_limit, mark = len(sizes), rows + needed, 0
     required_values = needed if needed > 1 else 0
     members, rows_at = np.zeros(depth_limit + 1, dtype=np.int64), np.zeros(depth_limit + 1, dtype=np.int64)
     values_at = np.zeros(depth_limit + 1, dtype=np.int64)
-    position, count = np.zeros(depth_limit + 1, dtype=np.int64), np.zeros(depth_limit + 1, dtype=np.int64)
+    next_slot, candidate_counts = np.zeros(depth_limit + 1, dtype=np.int64), np.zeros(depth_limit + 1, dtype=np.int64)
     nearby, distances = np.empty(points, dtype=np.int64), np.empty(points)
     nearest_costs, nearest_points = np.empty(rows), np.empty(rows, dtype=np.int64)
     present, stamp = np.zeros(values, dtype=np.int64), np.zeros(values, dtype=np.int64)
@@ -298,16 +298,16 @@ def cheapest_boxes(
         levels = depth_limit + 1 if size * depth_limit <= _MOST_CANDIDATES else 1
         candidates, costs = np.empty((levels, size), dtype=np.int64), np.empty((levels, size))
         candidates[0], costs[0] = nearby[:size], distances[:size]
-        count[0], position[0], depth, compared = size, 0, 0, 0
-        while depth >= 0 and compared <= effort and levels > 1:
-            start = position[depth]
+        candidate_counts[0], next_slot[0], depth, visited = size, 0, 0, 0
+        while depth >= 0 and visited <= effort and levels > 1:
+            start = next_slot[depth]
             mark += 1
-            limit = reached_cost(
+            node_bound = reached_cost(
                 costs[depth],
                 candidates[depth],
                 sizes,
                 start,
-                count[depth],
+                candidate_counts[depth],
                 rows - rows_at[depth],
                 starts,
                 point_values,
@@ -316,12 +316,12 @@ def cheapest_boxes(
                 stamp,
                 mark,
             )
-            if limit >= best:
+            if node_bound >= best:
                 if depth > 0:
                     add_values(members[depth], starts, point_values, present, -1)
                 depth -= 1
                 continue
-            position[depth] = start + 1
+            next_slot[depth] = start + 1
             added = candidates[depth, start]
             if rows_at[depth] >= rows and not brings_value(added, starts, point_values, present):
                 continue
@@ -332,25 +332,25 @@ def cheapest_boxes(
                 continue
             members[depth + 1], rows_at[depth + 1], size = added, rows_at[depth] + sizes[added], 0
             values_at[depth + 1] = values_at[depth] + new_values
-            for slot in range(start + 1, count[depth]):
+            for slot in range(start + 1, candidate_counts[depth]):
                 other = candidates[depth, slot]
                 cost = box_cost(codes, weights, spanned, members, depth + 2, other, best)
-                compared += depth + 1
+                visited += depth + 1
                 if cost < best:
                     candidates[depth + 1, size], costs[depth + 1, size] = other, cost
                     size += 1
             depth += 1
             order = np.argsort(costs[depth, :size])
             candidates[depth, :size], costs[depth, :size] = candidates[depth, :size][order], costs[depth, :size][order]
-            count[depth], position[depth] = size, 0
+            candidate_counts[depth], next_slot[depth] = size, 0
         for level in range(depth, -1, -1):
             mark += 1
             open_bound = reached_cost(
                 costs[level],
                 candidates[level],
                 sizes,
-                position[level],
-                count[level],
+                next_slot[level],
+                candidate_counts[level],
                 rows - rows_at[level],
                 starts,
                 point_values,

@@ -63,7 +63,7 @@ class DemandedValues:
 
 
 def is_affordable(records: int, rows: int, values: Sequence[int] = ()) -> bool:
-    """Whether the groups of a table with this many records can be enumerated, for groups of at least ``rows`` records and so many different ``values`` of each sensitive column."""
+    """Whether few enough groups must be enumerated for a table of this many records, for groups of at least ``rows`` records and so many different ``values`` of each sensitive column."""
     sizes = _sizes(records, rows, values)
     return 1 < sizes.start <= records and sum(comb(records, size) for size in sizes) <= _MOST_GROUPS
 
@@ -97,14 +97,14 @@ class SizedGroups:
 
 
 def is_dual_feasible(prices: Ids, groups: list[SizedGroups], caps: Ids) -> bool:
-    """Whether no price exceeds its cap, at most 1, and no group is worth more than it costs, in whole numbers."""
+    """Whether prices of the records prove a lower bound, in whole numbers: none exceeds its cap, and the records of no group are together worth more than the group costs."""
     if (prices < 0).any() or (prices > caps).any():
         return False
     return all((prices[sized.members].sum(axis=1) <= sized.whole_costs).all() for sized in groups)
 
 
 def _caps(largest: SizedGroups, records: int) -> Ids:
-    """For every record the cost of the cheapest of the largest groups that holds it, at most 1, in multiples of ``1 / scale`` rounded down."""
+    """The price cap of every record: the cost per record in the cheapest of the largest groups that holds it, at most 1, in multiples of ``1 / scale`` rounded down."""
     caps = np.full(records, _SCALE)
     size = largest.members.shape[1]
     np.minimum.at(caps, largest.members.ravel(), np.repeat(largest.whole_costs // size, size))
@@ -112,7 +112,7 @@ def _caps(largest: SizedGroups, records: int) -> Ids:
 
 
 def _sizes(records: int, rows: int, values: Sequence[int] = ()) -> range:
-    """The sizes of the groups that are enumerated."""
+    """The sizes of the groups that are enumerated, for ``rows`` records and ``values`` different values of each sensitive column; larger groups follow from these."""
     smallest, largest_needed = max([rows, *values]), 1 + sum(needed - 1 for needed in values)
     return range(smallest, min(max(2 * smallest - 1, largest_needed), records) + 1)
 
@@ -120,7 +120,7 @@ def _sizes(records: int, rows: int, values: Sequence[int] = ()) -> range:
 def _groups(
     space: LabelSpace, point_of: Ids, rows: int, demanded: Sequence[DemandedValues] = ()
 ) -> Iterator[SizedGroups]:
-    """All groups of the enumerated sizes that hold the demanded values, with their costs."""
+    """All groups (sets of records) of the enumerated sizes that hold the demanded values, with their costs: the number of records times the cost of the labels that cover them."""
     for size in _sizes(len(point_of), rows, [demand.needed for demand in demanded]):
         members = np.array(list(combinations(range(len(point_of)), size)), dtype=np.int64)
         for demand in demanded:
@@ -141,7 +141,7 @@ def _groups(
 
 
 def _solved(groups: list[SizedGroups], caps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Prices up to their caps that maximize the dual objective, by column generation; those of the last round if it does not converge."""
+    """Prices of the records, up to their caps, with the greatest sum at which no group is worth more than it costs; by linear programming with column generation. The result of the last round if it does not converge."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 

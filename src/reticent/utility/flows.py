@@ -73,7 +73,7 @@ class QueryErrors:
 def query_errors(
     truth: Flows, drawn: Flows, widths: Sequence[float] = (0.05, 0.2, 0.5), queries: int = 200, seed: int = 0
 ) -> list[QueryErrors]:
-    """The errors of counts on the sampled rows, for ranges of groups and values at random positions.
+    """The errors of counts on the sampled rows, for ranges of groups and of values at random positions; each range has about a share ``width`` of all groups or values.
 
     An error is relative to the true count, or to a thousandth of the rows if that is more.
     """

@@ -201,7 +201,7 @@ class LabelSpace:
 
 
 def _disjoint(demands: Sequence[GroupDemand]) -> Iterator[GroupDemand]:
-    """The demands with every column assigned to one set only. Valid because a demand on groups in some columns also holds in a subset of these columns."""
+    """The demands with every column assigned to one demand only, those on many columns first. Valid because a demand on groups in some columns also holds in a subset of these columns."""
     binding = [demand for demand in demands if demand.rows > 1]
     unassigned = {column for demand in binding for column in demand.columns}
     for demand in sorted(binding, key=lambda candidate: (-len(candidate.columns), -candidate.rows)):

@@ -51,6 +51,7 @@ class UtilityMeasures(Mapping[str, float]):
         weights: Weights | None = None,
         known: Mapping[str, float] | None = None,
     ) -> None:
+        """Measures of the summary that ``summarized`` computes (None: there is none), with ``weights`` of the quasi columns, and ``known`` figures."""
         self._summarized, self._weights = summarized, weights
         self._known = dict(known or {})
 

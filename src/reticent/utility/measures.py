@@ -164,7 +164,7 @@ def cp(summary: ReleaseSummary, weights: Weights | None = None) -> float:
 
 
 def height(summary: ReleaseSummary, weights: Weights | None = None) -> float:
-    """The sum of the levels of a full-domain generalization."""
+    """The sum of the levels of a full-domain generalization over the quasi columns, each times the weight of its column."""
     if summary.levels is None:
         raise PolicyError("Only a full-domain generalization has a height; this release recodes locally.")
     return float(_absolute_weights(summary, weights) @ np.array(summary.levels, dtype=np.float64))

@@ -43,7 +43,7 @@ def least_loss(
 
 
 def _box_costs(space: LabelSpace, point_of: Ids, contains: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """For every set of records the cost per record of the labels that cover it."""
+    """For every set of records (a row of ``contains``) the cost per record of the labels that cover it."""
     costs = np.zeros(len(contains))
     for column, weight in enumerate(space.weights):
         codes = space.codes[point_of, column].astype(np.int64)
@@ -61,20 +61,20 @@ def _box_costs(space: LabelSpace, point_of: Ids, contains: NDArray[np.bool_]) ->
 
 
 def _least_partition(records: int, costs: NDArray[np.float64]) -> float:
-    """The minimum cost of a partition of all records; ``costs[s - 1]`` is the cost of the set ``s`` as one group, infinite if it fails."""
-    least = np.zeros(1)
+    """The minimum cost of a partition of all records; ``costs[s - 1]`` is the cost of the set of records with the bit mask ``s`` as one group, infinite if it fails."""
+    minimum_costs = np.zeros(1)
     for higher in range(records):
         # The group of one more record, the lowest so far, contains some of the higher ones; the others are partitioned separately.
         lowest = records - 1 - higher
         group_costs = costs[(np.arange(1 << higher) << (lowest + 1)) + (1 << lowest) - 1]
         group_costs[0] = min(group_costs[0], 1.0)
-        with_lowest = _disjoint_sums(least, group_costs, higher)
-        least = np.stack([least, with_lowest], axis=1).reshape(-1)
-    return float(least[-1])
+        with_lowest = _disjoint_sums(minimum_costs, group_costs, higher)
+        minimum_costs = np.stack([minimum_costs, with_lowest], axis=1).reshape(-1)
+    return float(minimum_costs[-1])
 
 
 def _disjoint_sums(first: NDArray[np.float64], second: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
-    """For every set of ``bits`` elements the minimum of ``first[a] + second[b]`` over its partitions into two sets ``a`` and ``b``."""
+    """For every set of ``bits`` elements (a bit mask, the index of the result) the minimum of ``first[a] + second[b]`` over its partitions into two sets ``a`` and ``b``."""
     set_a, set_b = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     for bit in range(bits):
         # An element is in neither set, in the first, or in the second.

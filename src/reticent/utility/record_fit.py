@@ -39,7 +39,7 @@ class RecordFit:
 
 
 def record_fit(original: pl.DataFrame, records: pl.DataFrame, columns: Sequence[str]) -> RecordFit:
-    """Measure the fit of synthetic ``records`` on columns that both files have."""
+    """Measure the total variation distances of synthetic ``records`` from the original ones, by column and pair of columns; both files must have the ``columns``."""
     coded = {name: _codes(original[name], records[name]) for name in columns}
     pairs = {
         (first, second): _distance(*_joined(coded[first], coded[second])) for first, second in combinations(columns, 2)
@@ -84,7 +84,10 @@ def _texts(column: pl.Series, kind: pl.DataType) -> pl.Series:
 def _joined(first_column: tuple[Codes, Codes], second_column: tuple[Codes, Codes]) -> tuple[Codes, Codes]:
     """Return in both files one code for every pair of codes of two columns."""
     width = 2 + max(int(codes.max(initial=-1)) for codes in second_column)
-    first, second = ((left + 1) * width + right + 1 for left, right in zip(first_column, second_column, strict=True))
+    first, second = (
+        (first_codes + 1) * width + second_codes + 1
+        for first_codes, second_codes in zip(first_column, second_column, strict=True)
+    )
     return first, second
 
 

@@ -258,15 +258,15 @@ def _check_fit(columns: tuple[tuple[str, int], ...], workload: Workload) -> None
 def _in_words(column: Column, leaves: pl.Series) -> str:
     """A run of leaves as a condition: its ends if the leaves are sorted numbers or dates, otherwise the list of them."""
     known = leaves.drop_nulls()
-    parts = []
+    conditions = []
     if len(known) and (known.dtype.is_numeric() or known.dtype == pl.Date) and known.is_sorted():
         low, high = (_constant(value) for value in (known[0], known[-1]))
-        parts.append(f"{column} between {low} and {high}")
+        conditions.append(f"{column} between {low} and {high}")
     elif len(known):
-        parts.append(f"{column} in ({', '.join(_constant(value) for value in known.to_list())})")
+        conditions.append(f"{column} in ({', '.join(_constant(value) for value in known.to_list())})")
     if leaves.null_count():
-        parts.append(f"{column} is null")
-    return " or ".join(parts)
+        conditions.append(f"{column} is null")
+    return " or ".join(conditions)
 
 
 def _constant(value: Any) -> str:
