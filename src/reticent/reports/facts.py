@@ -270,7 +270,7 @@ def _with_private(
 
 
 def _judged(lattice: LatticeFacts, table: Table, definition: Definition, suppression: str) -> LatticeFacts:
-    """Return the lattice with a verdict on every node, if the definition can be checked on all of them."""
+    """Return the lattice with a verdict on every node ("passing" or "failing"), if the definition can be checked on all of them; otherwise unchanged."""
     passing = search(table, definition, suppression=suppression).passing_nodes
     if passing is None or passing.shape != tuple(height + 1 for height in lattice.heights):
         return lattice

@@ -53,7 +53,7 @@ class Flows:
 
 
 def total_variation(one: Flows, other: Flows) -> float:
-    """Total variation distance: half the sum of the absolute differences between shares."""
+    """The total variation distance of two flows with the same codes: half the sum of the absolute differences between the shares of their (group, value) pairs."""
     pairs = np.concatenate([flows.group * flows.values + flows.value for flows in (one, other)])
     shares = np.concatenate([one.times / max(one.rows, 1), -other.times / max(other.rows, 1)])
     _, pair_numbers = np.unique(pairs, return_inverse=True)
@@ -151,8 +151,8 @@ class DistanceBin:
 def distances_by_size(
     truth: Flows, drawn: Flows, points: GeoPoints, below: float | None = None, bins: Sequence[int] = SIZE_BINS
 ) -> list[DistanceBin]:
-    """The average distance of each group's rows, compared by group, for each size bin; ``below`` keeps rows of shorter
-    distances only.
+    """Compare the average distance of each group's true rows with that of its sampled rows, in bins by the group's number of true rows; with ``below``, of rows of shorter
+    distances (kilometres) only.
 
     Groups without such a row on one of the two sides cannot be compared and are omitted.
     """
@@ -161,15 +161,15 @@ def distances_by_size(
     known = np.isfinite(means[0]) & np.isfinite(means[1])
     compared_bins = []
     for low, high in zip(bins, [*bins[1:], None], strict=True):
-        chosen = known & (sizes >= low) & ((sizes < high) if high is not None else True)
-        if chosen.any():
-            true_means, drawn_means = means[0][chosen], means[1][chosen]
+        in_bin = known & (sizes >= low) & ((sizes < high) if high is not None else True)
+        if in_bin.any():
+            true_means, drawn_means = means[0][in_bin], means[1][in_bin]
             differences = drawn_means - true_means
             compared_bins.append(
                 DistanceBin(
                     low,
                     high,
-                    int(chosen.sum()),
+                    int(in_bin.sum()),
                     float(true_means.mean()),
                     float(drawn_means.mean()),
                     float(np.abs(differences).mean()),
