@@ -385,14 +385,14 @@ class _EvidenceBlocks:
         rows = [(name, "identifier", "dropped") for name in (self.raw.identifiers if self.raw is not None else ())]
         for column in self.side.manifest.columns:
             labels = list(column.labels)[:_EXAMPLES]
-            shown = f"{len(column.labels):,} labels, such as {', '.join(labels)}" if labels else "published"
+            published_as = f"{len(column.labels):,} labels, such as {', '.join(labels)}" if labels else "published"
             if column.name in losses:
-                shown += f"; {losses[column.name]:.0%} of its detail lost"
+                published_as += f"; {losses[column.name]:.0%} of its detail lost"
             if column.reason:
-                shown = f"published, declared as not known to others: {column.reason}"
+                published_as = f"published, declared as not known to others: {column.reason}"
             if column.coarsened:
-                shown += "; rounded or binned"
-            rows.append((column.name, _ROLES.get(column.role, column.role), shown))
+                published_as += "; rounded or binned"
+            rows.append((column.name, _ROLES.get(column.role, column.role), published_as))
         rows += [(name, "no role", "not published") for name in (self.raw.unpublished if self.raw is not None else ())]
         return DossierBlock(
             "Columns, and what others may know",

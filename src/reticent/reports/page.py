@@ -482,15 +482,15 @@ def _risk(facts: ReportFacts) -> PageSection | None:
     if not facts.risks:
         return None
     is_plural = len(facts.risks) > 1
-    parts: list[PageBlock] = []
+    blocks: list[PageBlock] = []
     for index, risk in enumerate(facts.risks):
         if is_plural:
-            parts.append(block("title", text=f"An attacker who knows {', '.join(risk.together.columns)}"))
-        parts += _risk_of_set(risk, facts.exposed[index] if index < len(facts.exposed) else ())
-    parts.append(
+            blocks.append(block("title", text=f"An attacker who knows {', '.join(risk.together.columns)}"))
+        blocks += _risk_of_set(risk, facts.exposed[index] if index < len(facts.exposed) else ())
+    blocks.append(
         block("remark", text="Distinction: different combinations per row. Separation: pairs of rows that differ.")
     )
-    return PageSection("What drove the risk", "Why people were unique in the table before it was published.", parts)
+    return PageSection("What drove the risk", "Why people were unique in the table before it was published.", blocks)
 
 
 def _risk_of_set(risk: Risk, exposed: Sequence[ExposedGroup]) -> list[PageBlock]:

@@ -65,11 +65,11 @@ class Preview(ShownAsCard):
             facts |= {"groups": len(self.groups), "smallest": int(self.groups.people.min())}
         if "loss" in self.utility:
             facts["loss"] = self.utility["loss"]
-        shown = self.frame.head(5)
+        sample = self.frame.head(5)
         return Card(
             f"Preview by {self.method.get('name')}, nothing recorded",
             facts,
-            tables=[CardTable(shown.columns, shown.rows())],
+            tables=[CardTable(sample.columns, sample.rows())],
         )
 
     @property

@@ -126,11 +126,11 @@ def _fit(fit: RecordFit, control_fit: RecordFit | None) -> PageSection:
     """Return the section with the total variation distances of single columns and of the worst pairs of columns."""
     control_head = ["control group"] if control_fit is not None else []
 
-    def row(name: str, distance: float, other: float | None) -> list[str]:
-        """Return a table row: name, distance of the synthetic records, and that of the control group (``other``) if there is one."""
-        return [name, f"{distance:.1%}", *([] if other is None else [f"{other:.1%}"])]
+    def row(name: str, distance: float, control_distance: float | None) -> list[str]:
+        """Return a table row: name, distance of the synthetic records, and that of the control group if there is one."""
+        return [name, f"{distance:.1%}", *([] if control_distance is None else [f"{control_distance:.1%}"])]
 
-    parts: list[PageBlock] = [
+    blocks: list[PageBlock] = [
         plain_table(
             ["column", "synthetic records", *control_head],
             [
@@ -140,7 +140,7 @@ def _fit(fit: RecordFit, control_fit: RecordFit | None) -> PageSection:
         )
     ]
     if fit.pairs:
-        parts += [
+        blocks += [
             block("title", text="Pairs of columns that fit worst"),
             plain_table(
                 ["columns", "synthetic records", *control_head],
@@ -153,4 +153,4 @@ def _fit(fit: RecordFit, control_fit: RecordFit | None) -> PageSection:
     lead = "Total variation distance to the original table: the share of records that would have to change for both to show the same shares. Numbers are compared by twentieths of the original."
     if control_fit is not None:
         lead += " The control group shows how far other true records are."
-    return PageSection("How well the records fit", lead, parts)
+    return PageSection("How well the records fit", lead, blocks)

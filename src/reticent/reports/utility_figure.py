@@ -32,16 +32,16 @@ def save_utility_chart(path: str | Path, compared: pl.DataFrame, ks: Sequence[in
             f"There is no measure {measure!r}.{did_you_mean(measure, MEASURES)} Choose one of {', '.join(MEASURES)}."
         )
     names = _names(compared)
-    shown = compared.with_columns(k=pl.Series(ks, dtype=pl.Int64), name=pl.Series(names)).drop_nulls(["k", measure])
-    if shown["k"].n_unique() < 2:
+    plotted = compared.with_columns(k=pl.Series(ks, dtype=pl.Int64), name=pl.Series(names)).drop_nulls(["k", measure])
+    if plotted["k"].n_unique() < 2:
         raise PolicyError(
             "A chart of utility against k needs definitions with two or more different k that can be satisfied, such as [rt.KAnonymity(k) for k in (5, 10, 50)]."
         )
     lines = []
-    for (name,), method_rows in shown.sort("k").group_by("name", maintain_order=True):
+    for (name,), method_rows in plotted.sort("k").group_by("name", maintain_order=True):
         points = [(float(k), float(value)) for k, value in method_rows.select("k", measure).rows()]
         lines.append(ChartLine(str(name), points, [f"{name}, k = {k:,.0f}: {value:,.4g}" for k, value in points]))
-    lowest, highest, largest = int(shown["k"].min()), int(shown["k"].max()), float(shown[measure].max())  # type: ignore[arg-type]
+    lowest, highest, largest = int(plotted["k"].min()), int(plotted["k"].max()), float(plotted[measure].max())  # type: ignore[arg-type]
     svg = line_chart(
         sorted(lines, key=lambda line: names.index(line.name)),
         ChartAxis("k, people in the smallest group", lowest, highest, log=highest >= 10 * lowest),
@@ -58,7 +58,9 @@ def _names(compared: pl.DataFrame) -> list[str]:
         (name, frozenset(parameters.split(", "))) for name, parameters in compared.select("method", "parameters").rows()
     ]
     common = {
-        name: frozenset.intersection(*(parameters for other, parameters in method_parameters if other == name))
+        name: frozenset.intersection(
+            *(parameters for other_name, parameters in method_parameters if other_name == name)
+        )
         for name, _ in method_parameters
     }
     distinguishing = [(name, ", ".join(sorted(parameters - common[name]))) for name, parameters in method_parameters]

@@ -150,16 +150,18 @@ def _solved(groups: list[SizedGroups], caps: NDArray[np.float64]) -> NDArray[np.
     chosen = [np.argsort(sized.costs, kind="stable")[:_ADDED] for sized in groups]
     prices = np.zeros(records)
     for _ in range(_ROUNDS):
-        parts = [(sized.members[indices], sized.costs[indices]) for sized, indices in zip(groups, chosen, strict=True)]
-        columns = np.concatenate([members.ravel() for members, _ in parts])
-        lengths = np.concatenate([np.full(len(members), members.shape[1]) for members, _ in parts])
+        chosen_groups = [
+            (sized.members[indices], sized.costs[indices]) for sized, indices in zip(groups, chosen, strict=True)
+        ]
+        columns = np.concatenate([members.ravel() for members, _ in chosen_groups])
+        lengths = np.concatenate([np.full(len(members), members.shape[1]) for members, _ in chosen_groups])
         rows: Any = csr_array(
             (np.ones(len(columns)), columns, np.concatenate([[0], np.cumsum(lengths)])), shape=(len(lengths), records)
         )
         solved = linprog(
             -np.ones(records),
             A_ub=rows,
-            b_ub=np.concatenate([costs for _, costs in parts]),
+            b_ub=np.concatenate([costs for _, costs in chosen_groups]),
             bounds=[(0.0, cap) for cap in caps.tolist()],
             method="highs",
         )

@@ -47,17 +47,17 @@ def record_fit(original: pl.DataFrame, records: pl.DataFrame, columns: Sequence[
     return RecordFit({name: _distance(*codes) for name, codes in coded.items()}, pairs)
 
 
-def _codes(true: pl.Series, drawn: pl.Series) -> tuple[Codes, Codes]:
-    """Return the category codes of a column in both files, -1 for a missing value; numbers and dates with many values are coded by quantile range of the true file."""
-    if (true.dtype.is_numeric() or true.dtype.is_temporal()) and true.n_unique() > _BINS:
-        numbers = [_numbers(column, true.dtype) for column in (true, drawn)]
+def _codes(original: pl.Series, synthetic: pl.Series) -> tuple[Codes, Codes]:
+    """Return the category codes of a column in the original and the synthetic file, -1 for a missing value; numbers and dates with many values are coded by quantile range of the original."""
+    if (original.dtype.is_numeric() or original.dtype.is_temporal()) and original.n_unique() > _BINS:
+        numbers = [_numbers(column, original.dtype) for column in (original, synthetic)]
         edges = np.unique(np.nanquantile(numbers[0], np.arange(1, _BINS) / _BINS))
         first, second = (
             np.where(np.isnan(column), -1, np.searchsorted(edges, column, side="right")).astype(np.int64)
             for column in numbers
         )
         return first, second
-    texts = [_texts(column, true.dtype) for column in (true, drawn)]
+    texts = [_texts(column, original.dtype) for column in (original, synthetic)]
     values = pl.concat(texts).drop_nulls().unique(maintain_order=True)
     first, second = (
         column.replace_strict(values, np.arange(len(values)), default=-1, return_dtype=pl.Int64).to_numpy()
@@ -91,12 +91,12 @@ def _joined(first_column: tuple[Codes, Codes], second_column: tuple[Codes, Codes
     return first, second
 
 
-def _distance(true: Codes, drawn: Codes) -> float:
+def _distance(original: Codes, synthetic: Codes) -> float:
     """Return the total variation distance between the shares of codes."""
-    codes = np.concatenate([true, drawn]) + 1
+    codes = np.concatenate([original, synthetic]) + 1
     if codes.max() > len(codes):
         _, codes = np.unique(codes, return_inverse=True)
-    first, second = codes[: len(true)], codes[len(true) :]
+    first, second = codes[: len(original)], codes[len(original) :]
     width = int(codes.max()) + 1
     shares = [np.bincount(codes_of_file, minlength=width) / len(codes_of_file) for codes_of_file in (first, second)]
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
