@@ -41,11 +41,11 @@ def _models() -> dict[str, str]:
     """Return the name in the literature of every definition that the advisor covers."""
     from reticent.belief import CONCERNS, advise
 
-    known: dict[str, str] = {"KAnonymity": "k-anonymity"}
-    for each in advise(list(CONCERNS), []):
-        if each.definition:
-            known.setdefault(each.definition, each.model)
-    return known
+    model_by_definition: dict[str, str] = {"KAnonymity": "k-anonymity"}
+    for advice in advise(list(CONCERNS), []):
+        if advice.definition:
+            model_by_definition.setdefault(advice.definition, advice.model)
+    return model_by_definition
 
 
 def model_name(name: str) -> str:
@@ -55,23 +55,25 @@ def model_name(name: str) -> str:
 
 def guarantee_words(definition: Mapping[str, Any]) -> str:
     """Describe a definition with its parameters: ``distinct l-diversity of diagnosis, l = 2``."""
-    shown = {name: value for name, value in definition.items() if name not in ("name", "column", "alone")}
-    about = f" of {definition['column']}" if definition.get("column") else ""
-    texts = {name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in shown.items()}
-    given = "".join(f", {name}\u00a0=\u00a0{text}" for name, text in texts.items())
-    return f"{model_name(str(definition.get('name')))}{about}{given}"
+    parameters = {name: value for name, value in definition.items() if name not in ("name", "column", "alone")}
+    column_words = f" of {definition['column']}" if definition.get("column") else ""
+    texts = {
+        name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in parameters.items()
+    }
+    parameters_text = "".join(f", {name}\u00a0=\u00a0{text}" for name, text in texts.items())
+    return f"{model_name(str(definition.get('name')))}{column_words}{parameters_text}"
 
 
 def guarantees_words(definitions: Sequence[Mapping[str, Any]]) -> list[str]:
     """Describe several definitions; those that differ only in their column share a line."""
     columns_by_rest: dict[str, list[str]] = {}
     first_by_rest: dict[str, Mapping[str, Any]] = {}
-    for each in definitions:
+    for definition in definitions:
         rest = json.dumps(
-            {name: value for name, value in each.items() if name != "column"}, sort_keys=True, default=str
+            {name: value for name, value in definition.items() if name != "column"}, sort_keys=True, default=str
         )
-        first_by_rest.setdefault(rest, each)
-        columns_by_rest.setdefault(rest, []).extend([str(each["column"])] if each.get("column") else [])
+        first_by_rest.setdefault(rest, definition)
+        columns_by_rest.setdefault(rest, []).extend([str(definition["column"])] if definition.get("column") else [])
     return [
         guarantee_words({**first, "column": columns_words(columns_by_rest[rest])})
         for rest, first in first_by_rest.items()

@@ -82,16 +82,17 @@ class ProjectView:
         number = self.version if version is None else version
         return f"/p/{self.project.id}/v/{number}/{self.page if page is None else page}"
 
-    def part_url(self, name: str, **asked: Any) -> str:
-        """Return the URL of a page part."""
-        extra = "".join(f"&{key}={value}" for key, value in asked.items())
-        return f"/p/{self.project.id}/part/{name}?v={self.version}&page={self.page}{extra}"
+    def part_url(self, name: str, **parameters: Any) -> str:
+        """Return the URL of a page part; ``parameters`` are added to its query string."""
+        query = "".join(f"&{key}={value}" for key, value in parameters.items())
+        return f"/p/{self.project.id}/part/{name}?v={self.version}&page={self.page}{query}"
 
 
 class Desk:
     """Shared state of the workbench. Mutable: holds the projects and the jobs."""
 
     def __init__(self, home: Path, start: Path | None = None) -> None:
+        """Create a workbench with its projects in ``home``; relative paths that users type start from ``start`` (default: the current folder)."""
         self.projects, self.jobs, self.start = Projects(home), Jobs(), start or Path.cwd()
         self.parts: dict[str, PagePart] = {}
         self._ahead: dict[tuple[str, str], str] = {}
@@ -145,8 +146,8 @@ class Desk:
         content = {name: setting for name, setting in view.content.items() if name in part.sections}
         folder = str(view.project.folder)
         stamp = source_stamp(folder, content)
-        given = part.translated(view, asked) if part.translated is not None else asked
-        return {"folder": folder, "policy": _text(content), "stamp": stamp, **given}
+        parameters = part.translated(view, asked) if part.translated is not None else asked
+        return {"folder": folder, "policy": _text(content), "stamp": stamp, **parameters}
 
     def peek(self, view: ProjectView, name: str, asked: Mapping[str, Any] | None = None) -> Job | None:
         """Return the job of a part if it was started, else None."""
@@ -168,12 +169,12 @@ class Desk:
         Such a job is cancelled when the same part is prefetched for another version, so that quick successive edits do not queue up; jobs requested by a page
         (:meth:`job`) are never cancelled that way.
         """
-        known = self.peek(view, name)
-        if known is not None:
-            return known
-        before = self.jobs.find(self._ahead.get((view.project.id, name), ""))
-        if before is not None and before.ahead and not before.over:
-            self.jobs.drop(before.key)
+        existing = self.peek(view, name)
+        if existing is not None:
+            return existing
+        previous = self.jobs.find(self._ahead.get((view.project.id, name), ""))
+        if previous is not None and previous.ahead and not previous.over:
+            self.jobs.drop(previous.key)
         job = self.job(view, name)
         job.ahead = True
         self._ahead[view.project.id, name] = job.key
@@ -208,10 +209,11 @@ class Desk:
             return self.html("parts/_failed.html", view=view, job=job, url=url, title=self.parts[name].title)
         return self.html("parts/_progress.html", view=view, job=job, url=url, title=self.parts[name].title)
 
-    def _filled(self, view: ProjectView, name: str, found: Any, asked: Mapping[str, Any], url: str) -> str:
+    def _filled(self, view: ProjectView, name: str, result: Any, asked: Mapping[str, Any], url: str) -> str:
+        """Render the template of a part with the result of its task and the variables that the part's ``finish`` function adds."""
         finish = self._finishers.get(name)
-        more = finish(view, found, asked) if finish else {}
-        return self.html(f"parts/{name}.html", view=view, found=found, asked=asked, url=url, **more)
+        extra = finish(view, result, asked) if finish else {}
+        return self.html(f"parts/{name}.html", view=view, found=result, asked=asked, url=url, **extra)
 
     def html(self, file: str, /, **context: Any) -> str:
         """Render a template."""
@@ -252,6 +254,7 @@ async def settled(job: Job, seconds: float = _AT_ONCE) -> Job:
 
 
 def _text(content: Mapping[str, Any]) -> str:
+    """Return a policy as TOML text; asserts that parsing the text gives the same content."""
     from reticent.propose import document_text
 
     text = document_text(content)

@@ -25,8 +25,8 @@ def role_of(content: Mapping[str, Any], column: str) -> str | None:
 def roles_of(content: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the columns of every role."""
     roles = content.get("roles", {})
-    found = {role: _names(roles, role) for role in LISTED}
-    return {**found, "declared": list(content.get("declared", {}))}
+    columns_by_role = {role: _names(roles, role) for role in LISTED}
+    return {**columns_by_role, "declared": list(content.get("declared", {}))}
 
 
 def set_role(
@@ -35,21 +35,21 @@ def set_role(
     """Assign a role to a column. Settings of the old role are removed; settings that the new role needs are copied from ``proposed``."""
     if role is not None and role not in (*LISTED, "declared"):
         raise PolicyError(f"There is no role {role!r}.")
-    before = role_of(content, column)
-    if before == role and role != "declared":
+    old_role = role_of(content, column)
+    if old_role == role and role != "declared":
         return
-    _take_away(content, column, before)
+    _take_away(content, column, old_role)
     roles = content.setdefault("roles", {})
     if role == "declared":
         content.setdefault("declared", {})[column] = reason
     elif role is not None:
         roles[role] = [*_names(roles, role), column]
-    described = proposed or {}
-    if role == "quasi" and described.get("hierarchy"):
-        content.setdefault("hierarchies", {})[column] = dict(described["hierarchy"])
+    settings = proposed or {}
+    if role == "quasi" and settings.get("hierarchy"):
+        content.setdefault("hierarchies", {})[column] = dict(settings["hierarchy"])
     if role == "sensitive":
-        if described.get("coarsen"):
-            content.setdefault("coarsen", {})[column] = dict(described["coarsen"])
+        if settings.get("coarsen"):
+            content.setdefault("coarsen", {})[column] = dict(settings["coarsen"])
         _guard(content, column)
     if not content.get("definition"):
         content["definition"] = [dict(_SIZE)]
@@ -64,16 +64,16 @@ def _take_away(content: Content, column: str, role: str | None) -> None:
     for section in ("declared", "coarsen", "hierarchies"):
         content.get(section, {}).pop(column, None)
     if role == "quasi" and roles.get("quasi_sets"):
-        kept = [[name for name in one if name != column] for one in roles["quasi_sets"]]
-        roles["quasi_sets"] = [one for one in kept if one]
+        shortened = [[name for name in quasi_set if name != column] for quasi_set in roles["quasi_sets"]]
+        roles["quasi_sets"] = [quasi_set for quasi_set in shortened if quasi_set]
         if not roles["quasi_sets"]:
             del roles["quasi_sets"]
     if role == "sensitive":
-        left = _names(roles, "sensitive")
+        remaining = _names(roles, "sensitive")
         content["definition"] = [
-            each
-            for each in definitions_of(content)
-            if each.get("column") != column and (left or not _is_about_values(each))
+            definition
+            for definition in definitions_of(content)
+            if definition.get("column") != column and (remaining or not _is_about_values(definition))
         ]
     if role == "identifiers" and roles.get("pseudonyms"):
         roles["pseudonyms"] = [name for name in _names(roles, "pseudonyms") if name != column]
@@ -88,12 +88,14 @@ def _take_away(content: Content, column: str, role: str | None) -> None:
 def _guard(content: Content, column: str) -> None:
     """Add a definition for a new sensitive column, and write the column name into definitions that left it implicit."""
     sensitive = _names(content["roles"], "sensitive")
-    definitions = [dict(each) for each in definitions_of(content)]
+    definitions = [dict(definition) for definition in definitions_of(content)]
     if len(sensitive) > 1:
-        for each in definitions:
-            if _is_about_values(each) and "column" not in each:
-                each["column"] = sensitive[0]
-    if not any(_is_about_values(each) and each.get("column", column) == column for each in definitions):
+        for definition in definitions:
+            if _is_about_values(definition) and "column" not in definition:
+                definition["column"] = sensitive[0]
+    if not any(
+        _is_about_values(definition) and definition.get("column", column) == column for definition in definitions
+    ):
         definitions.append({"name": "DistinctLDiversity", "l": 2, "column": column})
     content["definition"] = definitions
 
@@ -156,7 +158,7 @@ def set_suppression(content: Content, limit: str) -> None:
 
 
 def set_definition(content: Content, place: int, settings: Mapping[str, Any] | None) -> None:
-    """Change, add (at the end) or, with None, remove a definition."""
+    """Replace the definition at index ``place``, append one if the index is past the end, or remove it if ``settings`` is None."""
     definitions = definitions_of(content)
     if settings is None:
         del definitions[place]
@@ -198,10 +200,11 @@ def set_reading(content: Content, settings: Mapping[str, Any]) -> None:
 
 def definitions_of(content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the definitions as a list, also if the policy has a single table instead of a list."""
-    found = content.get("definition", [])
-    return [found] if isinstance(found, dict) else list(found)
+    stored = content.get("definition", [])
+    return [stored] if isinstance(stored, dict) else list(stored)
 
 
 def _names(section: Mapping[str, Any], name: str) -> list[str]:
-    found = section.get(name, [])
-    return [found] if isinstance(found, str) else list(found)
+    """Return the names under a setting as a list, also if it is a single name."""
+    stored = section.get(name, [])
+    return [stored] if isinstance(stored, str) else list(stored)

@@ -47,16 +47,17 @@ def distribution(chart: Mapping[str, Any], rows: int, label: str) -> Markup:
 
 
 def _bins(chart: Mapping[str, Any], label: str) -> Markup:
+    """Return the histogram of a column as SVG: one bar per bin, and the first and last label below the axis."""
     counts, labels, (first, last) = chart["counts"], chart["labels"], chart["ends"]
-    width, height, top = 300.0, 84.0, max([*counts, 1])
+    width, height, highest = 300.0, 84.0, max([*counts, 1])
     step = width / len(counts)
     bars = []
-    for place, count in enumerate(counts):
-        high = (height - 2) * count / top
-        tip = f"{labels[place]}: {count:,}"
+    for bin_index, count in enumerate(counts):
+        bar_height = (height - 2) * count / highest
+        tip = f"{labels[bin_index]}: {count:,}"
         bars.append(
-            f'<rect class="bar" x="{place * step + 0.6:.1f}" y="{height - high:.1f}" width="{max(step - 1.2, 0.8):.1f}" '
-            f'height="{high:.1f}" rx="1"><title>{escape(tip)}</title></rect>'
+            f'<rect class="bar" x="{bin_index * step + 0.6:.1f}" y="{height - bar_height:.1f}" width="{max(step - 1.2, 0.8):.1f}" '
+            f'height="{bar_height:.1f}" rx="1"><title>{escape(tip)}</title></rect>'
         )
     axis = (
         f'<line class="axis" x1="0" x2="{width}" y1="{height}" y2="{height}"/>'
@@ -67,24 +68,25 @@ def _bins(chart: Mapping[str, Any], label: str) -> Markup:
 
 
 def _values(chart: Mapping[str, Any], rows: int, label: str) -> Markup:
-    listed = [(each["label"] or "(empty)", each["count"], "bar") for each in chart["values"][:6]]
-    others = chart["others"] + sum(each["count"] for each in chart["values"][6:])
+    """Return the six most frequent values of a column as an SVG bar chart, with one more bar for all others; percentages are of ``rows``."""
+    listed = [(value["label"] or "(empty)", value["count"], "bar") for value in chart["values"][:6]]
+    others = chart["others"] + sum(value["count"] for value in chart["values"][6:])
     if others:
         listed.append(("all others", others, "bar faint"))
-    top = max(count for _, count, _ in listed)
-    line, width, names = 17.0, 300.0, 118.0
+    highest = max(count for _, count, _ in listed)
+    line_height, width, name_width = 17.0, 300.0, 118.0
     parts = []
-    for place, (name, count, kind) in enumerate(listed):
-        y = place * line
-        wide = max((width - names - 46) * count / max(top, 1), 1.0)
-        shown = name if len(name) <= 18 else name[:17] + "…"
+    for index, (name, count, kind) in enumerate(listed):
+        y = index * line_height
+        bar_width = max((width - name_width - 46) * count / max(highest, 1), 1.0)
+        short_name = name if len(name) <= 18 else name[:17] + "…"
         parts.append(
             f"<g><title>{escape(name)}: {count:,} ({percent_text(count / max(rows, 1))})</title>"
-            f'<text class="name" x="{names - 8}" y="{y + 12.5}" text-anchor="end">{escape(shown)}</text>'
-            f'<rect class="{kind}" x="{names}" y="{y + 3}" width="{wide:.1f}" height="11" rx="2"/>'
-            f'<text class="tick" x="{names + wide + 6:.1f}" y="{y + 12.5}">{percent_text(count / max(rows, 1), 0)}</text></g>'
+            f'<text class="name" x="{name_width - 8}" y="{y + 12.5}" text-anchor="end">{escape(short_name)}</text>'
+            f'<rect class="{kind}" x="{name_width}" y="{y + 3}" width="{bar_width:.1f}" height="11" rx="2"/>'
+            f'<text class="tick" x="{name_width + bar_width + 6:.1f}" y="{y + 12.5}">{percent_text(count / max(rows, 1), 0)}</text></g>'
         )
-    return _svg(width, line * len(listed) + 2, "".join(parts), f"Most frequent values of {label}", "chart")
+    return _svg(width, line_height * len(listed) + 2, "".join(parts), f"Most frequent values of {label}", "chart")
 
 
 def _svg(width: float, height: float, content: str, label: str, kind: str) -> Markup:
@@ -110,37 +112,37 @@ def before_and_after(chart: Mapping[str, Any], label: str) -> Markup:
     if any(chart["others"]):
         labels, befores, afters = [*labels, "all others"], [*befores, chart["others"][0]], [*afters, chart["others"][1]]
     rows, published = max(sum(befores), 1), max(sum(afters), 1)
-    line, names, width = 25.0, 116.0, 320.0
-    top = max([before / rows for before in befores] + [after / published for after in afters]) or 1.0
+    line_height, name_width, width = 25.0, 116.0, 320.0
+    largest_share = max([before / rows for before in befores] + [after / published for after in afters]) or 1.0
     parts = []
-    for place, (name, before, after) in enumerate(zip(labels, befores, afters, strict=True)):
-        y, shown = place * line, name if len(name) <= 18 else name[:17] + "…"
+    for index, (name, before, after) in enumerate(zip(labels, befores, afters, strict=True)):
+        y, short_name = index * line_height, name if len(name) <= 18 else name[:17] + "…"
         shares = before / rows, after / published
-        wide = [max((width - names - 96) * share / top, 0.8) for share in shares]
+        bar_widths = [max((width - name_width - 96) * share / largest_share, 0.8) for share in shares]
         parts.append(
             f"<g><title>{escape(name)}: {percent_text(shares[0])} as it is, {percent_text(shares[1])} as published</title>"
-            f'<text class="name" x="{names - 6}" y="{y + 14}" text-anchor="end">{escape(shown)}</text>'
-            f'<rect class="bar before" x="{names}" y="{y + 2}" width="{wide[0]:.1f}" height="8" rx="2"/>'
-            f'<rect class="bar after" x="{names}" y="{y + 11}" width="{wide[1]:.1f}" height="8" rx="2"/>'
-            f'<text class="tick" x="{names + max(wide) + 6:.1f}" y="{y + 14}">{percent_text(shares[0], 0)} → {percent_text(shares[1], 0)}</text></g>'
+            f'<text class="name" x="{name_width - 6}" y="{y + 14}" text-anchor="end">{escape(short_name)}</text>'
+            f'<rect class="bar before" x="{name_width}" y="{y + 2}" width="{bar_widths[0]:.1f}" height="8" rx="2"/>'
+            f'<rect class="bar after" x="{name_width}" y="{y + 11}" width="{bar_widths[1]:.1f}" height="8" rx="2"/>'
+            f'<text class="tick" x="{name_width + max(bar_widths) + 6:.1f}" y="{y + 14}">{percent_text(shares[0], 0)} → {percent_text(shares[1], 0)}</text></g>'
         )
-    return _svg(width, line * max(len(labels), 1), "".join(parts), f"{label} before and after", "chart")
+    return _svg(width, line_height * max(len(labels), 1), "".join(parts), f"{label} before and after", "chart")
 
 
 def _histograms(chart: Mapping[str, Any], befores: Sequence[float], afters: Sequence[float], label: str) -> Markup:
-    """Return a histogram as it is, with a stepped line for what is published."""
+    """Return a histogram of the values as they are, with a stepped line for the published values; both in shares of their own total."""
     width, height = 320.0, 96.0
     rows, published = max(sum(befores), 1), max(sum(afters), 1)
-    top = max([before / rows for before in befores] + [after / published for after in afters]) or 1.0
+    largest_share = max([before / rows for before in befores] + [after / published for after in afters]) or 1.0
     step, bars, path = width / len(befores), [], []
-    for place, (before, after) in enumerate(zip(befores, afters, strict=True)):
+    for bin_index, (before, after) in enumerate(zip(befores, afters, strict=True)):
         shares = before / rows, after / published
-        high, up = (height - 4) * shares[0] / top, height - (height - 4) * shares[1] / top
+        bar_height, line_y = (height - 4) * shares[0] / largest_share, height - (height - 4) * shares[1] / largest_share
         bars.append(
-            f'<rect class="bar before" x="{place * step + 0.6:.1f}" y="{height - high:.1f}" width="{max(step - 1.2, 0.8):.1f}" height="{high:.1f}">'
-            f"<title>{escape(chart['labels'][place])}: {percent_text(shares[0])} as it is, {percent_text(shares[1])} as published</title></rect>"
+            f'<rect class="bar before" x="{bin_index * step + 0.6:.1f}" y="{height - bar_height:.1f}" width="{max(step - 1.2, 0.8):.1f}" height="{bar_height:.1f}">'
+            f"<title>{escape(chart['labels'][bin_index])}: {percent_text(shares[0])} as it is, {percent_text(shares[1])} as published</title></rect>"
         )
-        path += [f"{place * step:.1f},{up:.1f}", f"{(place + 1) * step:.1f},{up:.1f}"]
+        path += [f"{bin_index * step:.1f},{line_y:.1f}", f"{(bin_index + 1) * step:.1f},{line_y:.1f}"]
     first, last = chart["ends"]
     axis = (
         f'<line class="axis" x1="0" x2="{width}" y1="{height}" y2="{height}"/><text class="tick" x="0" y="{height + 14}">{escape(first)}</text>'
@@ -153,33 +155,35 @@ def _histograms(chart: Mapping[str, Any], befores: Sequence[float], afters: Sequ
 def lattice(found: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], url: str) -> Markup:
     """Return the generalization lattice as SVG: every node a link, exact values at the bottom. A large lattice shows evaluated nodes only."""
     rows: dict[int, list[tuple[str, str, str]]] = {}
-    for each in nodes:
-        kind = "chosen" if each["best"] else "passing" if each["passes"] else "failing"
-        cost = "" if each["objective"] is None else f", loss {percent_text(each['objective'])}"
-        tip = f"{_levels(found, each['levels'])}: {'passes' if each['passes'] else 'fails'}{cost}"
-        rows.setdefault(sum(each["levels"]), []).append((each["key"], kind, tip))
-    for levels, good in found["status"]:
-        kind = "passing" if good else "failing"
+    for node in nodes:
+        kind = "chosen" if node["best"] else "passing" if node["passes"] else "failing"
+        cost = "" if node["objective"] is None else f", loss {percent_text(node['objective'])}"
+        tip = f"{_levels(found, node['levels'])}: {'passes' if node['passes'] else 'fails'}{cost}"
+        rows.setdefault(sum(node["levels"]), []).append((node["key"], kind, tip))
+    for levels, passes in found["status"]:
+        kind = "passing" if passes else "failing"
         rows.setdefault(sum(levels), []).append(
-            ("-".join(map(str, levels)), kind, f"{_levels(found, levels)}: {'passes' if good else 'fails'}")
+            ("-".join(map(str, levels)), kind, f"{_levels(found, levels)}: {'passes' if passes else 'fails'}")
         )
-    shown = _MOST_DOTS / max(sum(map(len, rows.values())), 1)
-    width, parts, y, left = 900.0, [], 16.0, 76.0
+    drawn_share = _MOST_DOTS / max(sum(map(len, rows.values())), 1)
+    width, parts, y, left_margin = 900.0, [], 16.0, 76.0
     for height in sorted(rows, reverse=True):
-        listed = sorted(rows[height], key=lambda one: ("failing", "passing", "chosen").index(one[1]))
-        kept = (
+        listed = sorted(rows[height], key=lambda dot: ("failing", "passing", "chosen").index(dot[1]))
+        drawn = (
             listed
-            if shown >= 1
-            else [one for place, one in enumerate(listed) if one[1] == "chosen" or place % int(1 / shown + 1) == 0]
+            if drawn_share >= 1
+            else [
+                dot for index, dot in enumerate(listed) if dot[1] == "chosen" or index % int(1 / drawn_share + 1) == 0
+            ]
         )
-        abreast = 58
-        lines = max((len(kept) + abreast - 1) // abreast, 1)
-        gap = min((width - left) / abreast, 15.0)
+        per_line = 58
+        lines = max((len(drawn) + per_line - 1) // per_line, 1)
+        gap = min((width - left_margin) / per_line, 15.0)
         parts.append(f'<text class="tick" x="0" y="{y + lines * gap / 2:.1f}">level sum {height}</text>')
-        for place, (key, kind, tip) in enumerate(kept):
-            across, down = place % abreast, place // abreast
-            count = min(len(kept) - down * abreast, abreast)
-            x = left + (width - left) / 2 + (across - (count - 1) / 2) * gap
+        for index, (key, kind, tip) in enumerate(drawn):
+            across, down = index % per_line, index // per_line
+            count = min(len(drawn) - down * per_line, per_line)
+            x = left_margin + (width - left_margin) / 2 + (across - (count - 1) / 2) * gap
             parts.append(
                 f'<a href="{escape(url, quote=True)}?node={key}" class="node-link" aria-label="{escape(tip, quote=True)}">'
                 f'<circle class="node {kind}" cx="{x:.1f}" cy="{y + down * gap + gap / 2 - 2:.1f}" r="{7 if kind == "chosen" else 5.2}"><title>{escape(tip)}</title></circle></a>'
@@ -191,75 +195,80 @@ def lattice(found: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], url: s
 _MOST_DOTS = 1500
 
 
-def _levels(found: Mapping[str, Any], levels: Sequence[int]) -> str:
-    return ", ".join(f"{name} {level}" for name, level in zip(found["columns"], levels, strict=True))
+def _levels(result: Mapping[str, Any], levels: Sequence[int]) -> str:
+    """Return a lattice node in words: ``age 1, sex 0``."""
+    return ", ".join(f"{name} {level}" for name, level in zip(result["columns"], levels, strict=True))
 
 
 def scatter(points: Sequence[Mapping[str, Any]], frontier: Sequence[str], url: str, parameter: str) -> Markup:
     """Return a scatter plot of risk against information loss, with a line through the Pareto frontier."""
-    drawn = [each for each in points if each["risk"] is not None and each["objective"] is not None]
-    if not drawn:
+    measured = [point for point in points if point["risk"] is not None and point["objective"] is not None]
+    if not measured:
         return Markup("")
-    width, height, left, bottom = 760.0, 300.0, 56.0, 40.0
-    most_x = max(max(each["objective"] for each in drawn) * 1.08, 1e-6)
-    most_y = max(max(each["risk"] for each in drawn) * 1.12, 1e-6)
+    width, height, left_margin, bottom_margin = 760.0, 300.0, 56.0, 40.0
+    x_limit = max(max(point["objective"] for point in measured) * 1.08, 1e-6)
+    y_limit = max(max(point["risk"] for point in measured) * 1.12, 1e-6)
 
-    def at(each: Mapping[str, Any]) -> tuple[float, float]:
-        return left + (width - left - 20) * each["objective"] / most_x, (height - bottom) * (
-            1 - each["risk"] / most_y
+    def at(point: Mapping[str, Any]) -> tuple[float, float]:
+        """Return the SVG coordinates of a point."""
+        return left_margin + (width - left_margin - 20) * point["objective"] / x_limit, (height - bottom_margin) * (
+            1 - point["risk"] / y_limit
         ) + 8
 
     parts = [
-        f'<line class="axis" x1="{left}" x2="{width}" y1="{height - bottom + 8}" y2="{height - bottom + 8}"/><line class="axis" x1="{left}" x2="{left}" y1="0" y2="{height - bottom + 8}"/>'
+        f'<line class="axis" x1="{left_margin}" x2="{width}" y1="{height - bottom_margin + 8}" y2="{height - bottom_margin + 8}"/><line class="axis" x1="{left_margin}" x2="{left_margin}" y1="0" y2="{height - bottom_margin + 8}"/>'
     ]
-    for value in ChartAxis("", 0, most_x).ticks:
+    for value in ChartAxis("", 0, x_limit).ticks:
         x, _ = at({"objective": value, "risk": 0})
         parts.append(
-            f'<text class="tick" x="{x:.0f}" y="{height - bottom + 24}" text-anchor="middle">{percent_text(value)}</text>'
+            f'<text class="tick" x="{x:.0f}" y="{height - bottom_margin + 24}" text-anchor="middle">{percent_text(value)}</text>'
         )
-    for value in ChartAxis("", 0, most_y).ticks:
+    for value in ChartAxis("", 0, y_limit).ticks:
         _, y = at({"objective": 0, "risk": value})
         parts.append(
-            f'<text class="tick" x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{percent_text(value)}</text>'
+            f'<text class="tick" x="{left_margin - 6}" y="{y + 4:.0f}" text-anchor="end">{percent_text(value)}</text>'
         )
     parts.append(
-        f'<text class="tick" x="{(width + left) / 2}" y="{height - 2}" text-anchor="middle">detail lost</text><text class="tick" x="{left + 6}" y="10">average risk</text>'
+        f'<text class="tick" x="{(width + left_margin) / 2}" y="{height - 2}" text-anchor="middle">detail lost</text><text class="tick" x="{left_margin + 6}" y="10">average risk</text>'
     )
-    line = sorted(at(each) for each in drawn if each["key"] in frontier)
+    line = sorted(at(point) for point in measured if point["key"] in frontier)
     if len(line) > 1:
         parts.append(f'<polyline class="frontier" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in line)}"/>')
-    named = parameter == "way"
-    for each in drawn:
-        x, y = at(each)
-        own = each.get("best") or each.get("own")
-        kind = "chosen" if own else "passing" if each["key"] in frontier else "plain"
-        tip = f"{each['key']}: loses {percent_text(each['objective'])}, average risk {percent_text(each['risk'])}"
-        circle = f'<circle class="node {kind}" cx="{x:.1f}" cy="{y:.1f}" r="{6.5 if own or named else 4.5}"><title>{escape(tip)}</title></circle>'
+    has_names = parameter == "way"
+    for point in measured:
+        x, y = at(point)
+        is_highlighted = point.get("best") or point.get("own")
+        kind = "chosen" if is_highlighted else "passing" if point["key"] in frontier else "plain"
+        tip = f"{point['key']}: loses {percent_text(point['objective'])}, average risk {percent_text(point['risk'])}"
+        circle = f'<circle class="node {kind}" cx="{x:.1f}" cy="{y:.1f}" r="{6.5 if is_highlighted or has_names else 4.5}"><title>{escape(tip)}</title></circle>'
         parts.append(
             circle
-            if own and named
-            else f'<a href="{escape(url, quote=True)}?{parameter}={escape(str(each["key"]), quote=True)}" class="node-link" aria-label="{escape(tip, quote=True)}">{circle}</a>'
+            if is_highlighted and has_names
+            else f'<a href="{escape(url, quote=True)}?{parameter}={escape(str(point["key"]), quote=True)}" class="node-link" aria-label="{escape(tip, quote=True)}">{circle}</a>'
         )
-    if named:
-        parts += _names([(*at(each), str(each["key"])) for each in drawn], left, width)
+    if has_names:
+        parts += _names([(*at(point), str(point["key"])) for point in measured], left_margin, width)
     return _group(width, height, "".join(parts), "Risk against utility", "chart scatter")
 
 
-def _names(points: Sequence[tuple[float, float, str]], low: float, high: float) -> list[str]:
-    """Return the names of points, each beside, above or below its own; where none of these is free there is no name but that of the point when it is pointed at."""
+def _names(points: Sequence[tuple[float, float, str]], left_edge: float, right_edge: float) -> list[str]:
+    """Return SVG texts with the names of points, each at the first free position beside, above or below its point.
+
+    A name without a free position is omitted.
+    """
     taken = [(x - 7, y - 7, x + 7, y + 7) for x, y, _ in points]
     parts = []
     for x, y, name in points:
-        wide = 6.4 * len(name)
-        places = (
+        text_width = 6.4 * len(name)
+        positions = (
             (x + 10, y + 4, "start", x + 10),
-            (x - 10, y + 4, "end", x - 10 - wide),
-            (x, y - 11, "middle", x - wide / 2),
-            (x, y + 19, "middle", x - wide / 2),
+            (x - 10, y + 4, "end", x - 10 - text_width),
+            (x, y - 11, "middle", x - text_width / 2),
+            (x, y + 19, "middle", x - text_width / 2),
         )
-        for at_x, at_y, anchor, left in places:
-            box = (left, at_y - 10, left + wide, at_y + 3)
-            inside = box[0] > low and box[2] < high and box[1] > 0
+        for at_x, at_y, anchor, text_left in positions:
+            box = (text_left, at_y - 10, text_left + text_width, at_y + 3)
+            inside = box[0] > left_edge and box[2] < right_edge and box[1] > 0
             if inside and not any(
                 box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3] for other in taken
             ):
@@ -273,23 +282,26 @@ def _names(points: Sequence[tuple[float, float, str]], low: float, high: float) 
 
 def curve(shares: Sequence[float], label: str) -> Markup:
     """Return a line chart of a share after 0, 1, 2 ... steps, on a scale from 0 to 1."""
-    width, height, left, bottom = 420.0, 180.0, 44.0, 30.0
-    last = max(len(shares) - 1, 1)
+    width, height, left_margin, bottom_margin = 420.0, 180.0, 44.0, 30.0
+    last_step = max(len(shares) - 1, 1)
 
     def at(step: int) -> tuple[float, float]:
-        return left + (width - left - 12) * step / last, 8 + (height - bottom - 8) * (1 - shares[step])
+        """Return the SVG coordinates of a step."""
+        return left_margin + (width - left_margin - 12) * step / last_step, 8 + (height - bottom_margin - 8) * (
+            1 - shares[step]
+        )
 
     parts = [
-        f'<line class="axis" x1="{left}" x2="{width}" y1="{height - bottom}" y2="{height - bottom}"/>',
-        f'<line class="axis" x1="{left}" x2="{left}" y1="0" y2="{height - bottom}"/>',
+        f'<line class="axis" x1="{left_margin}" x2="{width}" y1="{height - bottom_margin}" y2="{height - bottom_margin}"/>',
+        f'<line class="axis" x1="{left_margin}" x2="{left_margin}" y1="0" y2="{height - bottom_margin}"/>',
     ]
     for share in (0.0, 0.5, 1.0):
-        y = 8 + (height - bottom - 8) * (1 - share)
-        parts.append(f'<text class="tick" x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{share:.0%}</text>')
-    every = max(len(shares) // 8, 1)
-    for step in range(0, len(shares), every):
+        y = 8 + (height - bottom_margin - 8) * (1 - share)
+        parts.append(f'<text class="tick" x="{left_margin - 6}" y="{y + 4:.0f}" text-anchor="end">{share:.0%}</text>')
+    label_step = max(len(shares) // 8, 1)
+    for step in range(0, len(shares), label_step):
         parts.append(
-            f'<text class="tick" x="{at(step)[0]:.1f}" y="{height - bottom + 16}" text-anchor="middle">{step}</text>'
+            f'<text class="tick" x="{at(step)[0]:.1f}" y="{height - bottom_margin + 16}" text-anchor="middle">{step}</text>'
         )
     parts.append(
         f'<polyline class="frontier" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in map(at, range(len(shares))))}"/>'

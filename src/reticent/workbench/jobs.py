@@ -90,14 +90,14 @@ class Jobs:
     def ask(self, task: str, settings: Mapping[str, Any], *, lane: Lane = "look", folder: Path | None = None) -> Job:
         """Return the job for these inputs: cached in ``folder``, already running, or newly queued."""
         key = key_of(task, settings)
-        kept = None if folder is None else folder / f"{task}-{key}.json"
+        cache_file = None if folder is None else folder / f"{task}-{key}.json"
         with self._lock:
             job = self._jobs.get(key)
-            if job is not None and not _is_gone(job, kept):
+            if job is not None and not _is_gone(job, cache_file):
                 return job
-            job = Job(key, task, settings, lane, kept)
-            if kept is not None and kept.exists():
-                job.state, job.result, job.ended = "done", json.loads(kept.read_bytes()), job.started
+            job = Job(key, task, settings, lane, cache_file)
+            if cache_file is not None and cache_file.exists():
+                job.state, job.result, job.ended = "done", json.loads(cache_file.read_bytes()), job.started
             self._remember(job)
         if not job.over:
             self._workers[lane].add(job)
@@ -106,9 +106,9 @@ class Jobs:
     def peek(self, task: str, settings: Mapping[str, Any], folder: Path | None = None) -> Job | None:
         """Return the job for these inputs if it is running or done, else None; starts nothing."""
         key = key_of(task, settings)
-        kept = None if folder is None else folder / f"{task}-{key}.json"
+        cache_file = None if folder is None else folder / f"{task}-{key}.json"
         job = self._jobs.get(key)
-        if (job is None or _is_gone(job, kept)) and (kept is None or not kept.exists()):
+        if (job is None or _is_gone(job, cache_file)) and (cache_file is None or not cache_file.exists()):
             return None
         return self.ask(task, settings, folder=folder)
 
@@ -147,15 +147,16 @@ class Jobs:
         return {lane: worker.pid for lane, worker in self._workers.items()}
 
     def _remember(self, job: Job) -> None:
+        """Add a job; above the limit, discard the oldest jobs that have ended."""
         self._jobs[job.key] = job
-        over = [key for key, each in self._jobs.items() if each.over]
-        for key in over[: max(len(self._jobs) - _MOST_KEPT, 0)]:
+        ended = [key for key, other in self._jobs.items() if other.over]
+        for key in ended[: max(len(self._jobs) - _MOST_KEPT, 0)]:
             del self._jobs[key]
 
 
-def _is_gone(job: Job, kept: Path | None) -> bool:
-    """Whether the result of a job was removed from the cache of its project."""
-    return job.state == "done" and kept is not None and not kept.exists()
+def _is_gone(job: Job, cache_file: Path | None) -> bool:
+    """True if the job is done but its result was removed from the cache of its project."""
+    return job.state == "done" and cache_file is not None and not cache_file.exists()
 
 
 def key_of(task: str, settings: Mapping[str, Any]) -> str:
@@ -168,6 +169,7 @@ class _Worker:
     """One worker process and its queue of jobs. Mutable: replaces the process after it was killed."""
 
     def __init__(self, lane: Lane) -> None:
+        """Create the worker of one queue (``lane``); its process starts with :meth:`start`."""
         self._lane = lane
         self._context = multiprocessing.get_context("spawn")
         self._stopped = self._context.RawValue(ctypes.c_bool, False)
@@ -188,6 +190,7 @@ class _Worker:
         self._thread.start()
 
     def close(self) -> None:
+        """Stop serving the queue and kill the process."""
         with self._ready:
             self._closing = True
             self._ready.notify_all()
@@ -196,6 +199,7 @@ class _Worker:
             self._process.join(2)
 
     def add(self, job: Job) -> None:
+        """Queue a job; starts the process if it is not running yet."""
         with self._ready:
             if self._process is None and not self._closing:
                 self.start()
@@ -203,6 +207,7 @@ class _Worker:
             self._ready.notify_all()
 
     def stop(self, job: Job) -> None:
+        """Cancel a job: remove it from the queue, or ask the process to stop it and kill the process if it does not react."""
         with self._ready:
             if job in self._waiting:
                 self._waiting.remove(job)
@@ -214,8 +219,8 @@ class _Worker:
 
     def _insist(self, job: Job) -> None:
         """Kill the process of a job that did not react to cancellation."""
-        until = time.monotonic() + _PATIENCE
-        while time.monotonic() < until:
+        deadline = time.monotonic() + _PATIENCE
+        while time.monotonic() < deadline:
             if job.over:
                 return
             time.sleep(0.05)
@@ -223,6 +228,7 @@ class _Worker:
             self._process.kill()
 
     def _spawn(self) -> None:
+        """Start a process connected by a pipe; replaces the previous one, if any."""
         from reticent.workbench.worker import work
 
         self._ours, theirs = self._context.Pipe()
@@ -231,6 +237,10 @@ class _Worker:
         theirs.close()
 
     def _serve(self) -> None:
+        """Run queued jobs one after another until the worker is closed.
+
+        If the process dies during a job, the job ends as failed (or stopped, if it was cancelled) and a new process is started.
+        """
         while True:
             with self._ready:
                 while not self._waiting and not self._closing:
@@ -242,8 +252,13 @@ class _Worker:
             try:
                 self._run(job)
             except (EOFError, OSError):
-                asked = self._stopped.value
-                _finish(job, "stopped" if asked else "failed", problem="" if asked else _KILLED, kind="Killed")
+                was_cancelled = self._stopped.value
+                _finish(
+                    job,
+                    "stopped" if was_cancelled else "failed",
+                    problem="" if was_cancelled else _KILLED,
+                    kind="Killed",
+                )
                 if not self._closing:
                     self._spawn()
             except Exception as error:  # one failure never ends the server
@@ -251,6 +266,7 @@ class _Worker:
             self._current = None
 
     def _run(self, job: Job) -> None:
+        """Send a job to the process and copy its progress messages into the job, until it is done, failed or stopped."""
         if not self._process.is_alive():
             self._spawn()
         assert self._ours is not None
@@ -281,5 +297,6 @@ def _keep(job: Job, result: Any) -> None:
 
 
 def _finish(job: Job, state: State, problem: str = "", kind: str = "") -> None:
+    """Mark a job as ended; its state, which other threads poll, is set last."""
     job.problem, job.kind, job.ended = problem, kind, time.monotonic()
     job.state = state

@@ -18,10 +18,10 @@ _IN_POLICY = re.compile(r"^the policy:\d+:\d+: |\n +\d+ \|.*\n +\|[ ^]*$", re.MU
 
 def reading_words(problem: str, folder: Path) -> str:
     """Return why a file cannot be read, with options named as in the form below it instead of as in Python and on the command line."""
-    told = problem.replace(f"{folder}/uploads/", "")
+    message = problem.replace(f"{folder}/uploads/", "")
     for pattern, words in _FORM_WORDS:
-        told = re.sub(pattern, words, told)
-    return told
+        message = re.sub(pattern, words, message)
+    return message
 
 
 def names_repeat(problem: str) -> bool:
@@ -30,5 +30,5 @@ def names_repeat(problem: str) -> bool:
 
 
 def policy_words(problem: str) -> str:
-    """Return a message about a setting without the place in the policy file that it points to."""
+    """Return a message about a setting without its line, column and excerpt of the policy file."""
     return _IN_POLICY.sub("", problem)

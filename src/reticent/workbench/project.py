@@ -115,7 +115,7 @@ class Project:
 
     def has(self, version: int) -> bool:
         """True if the version exists."""
-        return any(each["number"] == version for each in self._facts["versions"])
+        return any(entry["number"] == version for entry in self._facts["versions"])
 
     def write(self, text: str, what: str) -> int:
         """Store a policy text as the new current version and return its number; unchanged text creates no version."""
@@ -151,8 +151,8 @@ class Project:
     def redo(self) -> int:
         """Make the newest child of the current version current."""
         with self._lock:
-            after = [each.number for each in self.versions if each.parent == self.head]
-            return self._move(max(after)) if after else self.head
+            children = [version.number for version in self.versions if version.parent == self.head]
+            return self._move(max(children)) if children else self.head
 
     def restore(self, version: int) -> int:
         """Make any existing version the current one."""
@@ -167,17 +167,17 @@ class Project:
     @property
     def can_redo(self) -> bool:
         """True if the current version has a child."""
-        return any(each["parent"] == self.head for each in self._facts["versions"])
+        return any(entry["parent"] == self.head for entry in self._facts["versions"])
 
     def pin(self, candidate: Mapping[str, Any]) -> None:
-        """Pin a candidate: the method and its parameters in policy notation."""
+        """Pin a candidate (the method and its parameters in policy notation); one with the same method is replaced."""
         with self._lock:
-            kept = [each for each in self.pinned if each["method"] != candidate["method"]]
-            self.remember(pinned=[*kept, dict(candidate)][-_MOST_PINNED:])
+            others = [pinned for pinned in self.pinned if pinned["method"] != candidate["method"]]
+            self.remember(pinned=[*others, dict(candidate)][-_MOST_PINNED:])
 
     def unpin(self, number: int) -> None:
-        """Remove a pinned candidate."""
-        self.remember(pinned=[each for place, each in enumerate(self.pinned) if place != number])
+        """Remove the pinned candidate with this index."""
+        self.remember(pinned=[candidate for index, candidate in enumerate(self.pinned) if index != number])
 
     def _version(self, number: int) -> Version:
         return Version(**self._facts["versions"][number - 1])
@@ -187,6 +187,7 @@ class Project:
         return self.folder / "versions" / f"{number:06d}.toml"
 
     def _move(self, number: int) -> int:
+        """Make a stored version the current policy and return its number."""
         write_whole(self.policy_path, self.version_path(number).read_bytes())
         self._facts["head"] = number
         self._save()
@@ -225,21 +226,21 @@ class Projects:
         number = secrets.token_hex(6)
         folder = self.home / number
         folder.mkdir(mode=0o700)
-        for part in ("versions", "uploads", "releases"):
-            (folder / part).mkdir(mode=0o700)
+        for subfolder in ("versions", "uploads", "releases"):
+            (folder / subfolder).mkdir(mode=0o700)
         facts = {"format": _FORMAT, "name": name, "source": source, "head": 0, "versions": [], "changed": _now()}
         write_whole(folder / "project.json", json.dumps(facts).encode())
         return self.find(number)
 
     def all(self) -> list[Project]:
         """Return all projects, most recently changed first."""
-        found = []
+        projects = []
         for folder in self.home.iterdir():
             try:
-                found.append(self.find(folder.name))
+                projects.append(self.find(folder.name))
             except (DataError, ValueError, KeyError):
                 continue
-        return sorted(found, key=lambda each: each.changed, reverse=True)
+        return sorted(projects, key=lambda project: project.changed, reverse=True)
 
     def forget(self, number: str) -> None:
         """Delete a project with its folder: uploads, versions, results and the releases stored there."""
@@ -251,9 +252,9 @@ class Projects:
 
 def home_folder() -> Path:
     """Return the folder of all projects: RETICENT_WORKBENCH, or a default in the user's data folder."""
-    named = os.environ.get("RETICENT_WORKBENCH")
-    if named:
-        return Path(named)
+    configured = os.environ.get("RETICENT_WORKBENCH")
+    if configured:
+        return Path(configured)
     base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return Path(base) / "reticent" / "workbench"
 

@@ -21,7 +21,7 @@ def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
     record_release(desk, view.project)
     content = view.content
     roles = edits.roles_of(content)
-    drawn: dict[str, Any] = {
+    sidebar: dict[str, Any] = {
         "roles": {name: len(columns) for name, columns in roles.items() if columns},
         "guarantee": guarantees_words(edits.definitions_of(content)),
         "method": content.get("method", {}).get("name"),
@@ -35,23 +35,25 @@ def rail_of(desk: Desk, view: ProjectView) -> dict[str, Any]:
     if view.version:
         first_rows = desk.peek(view, "rows", FIRST_ROWS)
         if first_rows is not None and first_rows.state == "done" and first_rows.result["whole"]:
-            drawn["rows"] = first_rows.result["total"]
+            sidebar["rows"] = first_rows.result["total"]
     if view.version and roles["quasi"]:
-        job = desk.job(view, "exposure")
-        first = job.result["sets"][0] if job.state == "done" and job.result["sets"] else None
-        drawn["exposure"] = first and {name: first[name] for name in ("unique", "rows", "success", "k")}
-        drawn["rows"] = job.result["rows"] if job.state == "done" else drawn.get("rows")
-        drawn["busy"] = not job.over
-    if view.version and roles["quasi"] and drawn["guarantee"]:
-        quick = view.is_head and (drawn["rows"] or _QUICK_ROWS + 1) <= _QUICK_ROWS
-        own = desk.ahead(view, "candidate") if quick else desk.peek(view, "candidate")
-        if own is not None and own.state == "done":
-            drawn["candidate"] = {name: own.result[name] for name in ("name", "loss", "suppressed")}
-            drawn["candidate"]["words"] = own.result.get("error", "")
-        elif own is not None and not own.over:
-            drawn["busy"] = True
-    known = history_of(desk, view) if view.version else None
-    if known is not None:
-        drawn["ledger"] = release_words(known)
-    drawn["seen"] = hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:16]
-    return drawn
+        exposure_job = desk.job(view, "exposure")
+        first_set = (
+            exposure_job.result["sets"][0] if exposure_job.state == "done" and exposure_job.result["sets"] else None
+        )
+        sidebar["exposure"] = first_set and {name: first_set[name] for name in ("unique", "rows", "success", "k")}
+        sidebar["rows"] = exposure_job.result["rows"] if exposure_job.state == "done" else sidebar.get("rows")
+        sidebar["busy"] = not exposure_job.over
+    if view.version and roles["quasi"] and sidebar["guarantee"]:
+        is_quick = view.is_head and (sidebar["rows"] or _QUICK_ROWS + 1) <= _QUICK_ROWS
+        candidate_job = desk.ahead(view, "candidate") if is_quick else desk.peek(view, "candidate")
+        if candidate_job is not None and candidate_job.state == "done":
+            sidebar["candidate"] = {name: candidate_job.result[name] for name in ("name", "loss", "suppressed")}
+            sidebar["candidate"]["words"] = candidate_job.result.get("error", "")
+        elif candidate_job is not None and not candidate_job.over:
+            sidebar["busy"] = True
+    history = history_of(desk, view) if view.version else None
+    if history is not None:
+        sidebar["ledger"] = release_words(history)
+    sidebar["seen"] = hashlib.sha256(json.dumps(sidebar, sort_keys=True).encode()).hexdigest()[:16]
+    return sidebar

@@ -61,13 +61,14 @@ class Doorkeeper:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
+        """Load the stored sessions that have not expired; an unreadable file counts as empty."""
         if self.file.exists():
             try:
-                held = json.loads(self.file.read_bytes())
+                stored = json.loads(self.file.read_bytes())
             except ValueError:
-                held = {}
+                stored = {}
             now = time.time()
-            self._sessions = {key: float(until) for key, until in held.items() if float(until) > now}
+            self._sessions = {key: float(until) for key, until in stored.items() if float(until) > now}
 
     def redeem(self, token: str) -> str | None:
         """Exchange the one-time token for a session; None if it is wrong or already used."""
@@ -80,8 +81,8 @@ class Doorkeeper:
     def enter(self, password: str) -> str | None:
         """Return a session for the correct password; None if it is wrong or no password is set."""
         with self._lock:
-            right = self.password is not None and hmac.compare_digest(password.encode(), self.password.encode())
-            return self._new_session() if right else None
+            is_correct = self.password is not None and hmac.compare_digest(password.encode(), self.password.encode())
+            return self._new_session() if is_correct else None
 
     def knows(self, session: str) -> bool:
         """True if the session was issued by this workbench."""
@@ -112,24 +113,24 @@ class Guard:
                 await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        safely = _with_headers(send)
+        send_guarded = _with_headers(send)
         refusal = self._refusal(scope, headers)
         if refusal is not None:
-            await _plain(safely, *refusal)
+            await _plain(send_guarded, *refusal)
             return
         query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
         if scope["method"] == "GET" and "token" in query:
             session = self._door.redeem(query["token"][0])
             if session is not None:
-                await _redirect(safely, scope["path"], self._door.cookie(session))
+                await _redirect(send_guarded, scope["path"], self._door.cookie(session))
                 return
         if scope["path"].startswith(_OPEN) or self._door.knows(_session_in(headers)):
-            await self._app(scope, receive, safely)
+            await self._app(scope, receive, send_guarded)
         elif self._door.password is not None:
-            await _redirect(safely, "/login")
+            await _redirect(send_guarded, "/login")
         else:
             await _plain(
-                safely,
+                send_guarded,
                 403,
                 "This workbench belongs to another user of this machine, or your link was used already.\n\n"
                 "Start it again with `reticent workbench`: it prints a new link, which works once.\n",
@@ -165,11 +166,14 @@ def certificate_names(path: Path) -> tuple[str, ...]:
     except (OSError, ValueError) as error:
         raise PolicyError(f"{str(path)!r} is not a TLS certificate in PEM format: {error}.") from None
     try:
-        listed = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        alternative_names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return ()
-    addresses = [str(each) for each in listed.get_values_for_type(x509.IPAddress)]
-    return (*listed.get_values_for_type(x509.DNSName), *(f"[{each}]" if ":" in each else each for each in addresses))
+    addresses = [str(ip_address) for ip_address in alternative_names.get_values_for_type(x509.IPAddress)]
+    return (
+        *alternative_names.get_values_for_type(x509.DNSName),
+        *(f"[{ip_address}]" if ":" in ip_address else ip_address for ip_address in addresses),
+    )
 
 
 def private_folder(path: Path) -> None:
@@ -183,8 +187,9 @@ def _hashed(session: str) -> str:
 
 
 def _session_in(headers: dict[str, str]) -> str:
-    for part in headers.get("cookie", "").split(";"):
-        name, _, value = part.strip().partition("=")
+    """Return the session from the Cookie header, or an empty string."""
+    for cookie in headers.get("cookie", "").split(";"):
+        name, _, value = cookie.strip().partition("=")
         if name == COOKIE:
             return value
     return ""
@@ -194,9 +199,10 @@ def _with_headers(send: Send) -> Send:
     """Wrap ``send`` to add the security headers to every response, without overriding existing ones."""
 
     async def sent(message: MutableMapping[str, Any]) -> None:
+        """Send an ASGI message; the start of a response gets the security headers that it does not have."""
         if message["type"] == "http.response.start":
-            said = {name.lower() for name, _ in message["headers"]}
-            added = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in said]
+            present = {name.lower() for name, _ in message["headers"]}
+            added = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in present]
             message = {**message, "headers": [*message["headers"], *added]}
         await send(message)
 
@@ -211,6 +217,7 @@ async def _plain(send: Send, status: int, text: str) -> None:
 
 
 async def _redirect(send: Send, path: str, cookie: str = "") -> None:
+    """Answer with a redirect (303) to ``path`` and, if given, a Set-Cookie header."""
     headers = [(b"location", path.encode("latin-1")), (b"content-length", b"0")]
     if cookie:
         headers.append((b"set-cookie", cookie.encode()))

@@ -53,20 +53,23 @@ def create_app(desk: Desk, door: Doorkeeper) -> FastAPI:
 class _Assets(StaticFiles):
     """Static files. They contain no data and are addressed by a hash of their content, so browsers may cache them."""
 
-    def file_response(self, *given: Any, **settings: Any) -> Response:
+    def file_response(self, *arguments: Any, **settings: Any) -> Response:
         """Return a file with headers that let the browser cache it permanently."""
-        answer = super().file_response(*given, **settings)
+        answer = super().file_response(*arguments, **settings)
         answer.headers["cache-control"] = "public, max-age=31536000, immutable"
         return answer
 
 
 def _add_login(app: FastAPI, desk: Desk, door: Doorkeeper) -> None:
+    """Add the login page and its form, which exchanges the password for a session."""
+
     @app.get("/login")
     async def login() -> Response:
         return desk.page("login.html", wrong=False)
 
     @app.post("/login")
     async def entered(request: Request) -> Response:
+        """Check the password: a correct one sets a session cookie and leads to the start page, a wrong one shows the form again."""
         import asyncio
 
         await asyncio.sleep(1)  # limits the rate of password guesses
@@ -81,10 +84,11 @@ def _add_shared(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/part/{name}")
     async def part(request: Request, number: str, name: str, v: int, page: str) -> Response:
+        """Return a page part as HTML: its content, its progress or its error."""
         view = desk.view(number, v, page)
-        asked = {key: _value(value) for key, value in request.query_params.items() if key not in ("v", "page")}
-        job = await settled(desk.job(view, name, asked))
-        return HTMLResponse(desk.drawn_job(view, name, job, asked))
+        parameters = {key: _value(value) for key, value in request.query_params.items() if key not in ("v", "page")}
+        job = await settled(desk.job(view, name, parameters))
+        return HTMLResponse(desk.drawn_job(view, name, job, parameters))
 
     @app.post("/p/{number}/again/{key}")
     async def again(request: Request, number: str, key: str) -> Response:
@@ -105,17 +109,19 @@ def _add_shared(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/rail")
     async def rail(request: Request, number: str, v: int, page: str, seen: str = "") -> Response:
+        """Return the sidebar; 204 (no content) if it still has the hash ``seen``, which the browser shows."""
         view = desk.view(number, v, page)
         # If another tab changed the policy, this one follows. A page that shows an earlier version stays unchanged.
         if request.query_params.get("live") and not view.is_head:
             return desk.sent_on(request, ProjectView(view.project, view.project.head, page).url())
-        drawn = rail_of(desk, view)
-        if drawn["seen"] == seen:
+        sidebar = rail_of(desk, view)
+        if sidebar["seen"] == seen:
             return Response(status_code=204)
-        return HTMLResponse(desk.html("parts/rail.html", view=view, rail=drawn))
+        return HTMLResponse(desk.html("parts/rail.html", view=view, rail=sidebar))
 
     @app.post("/p/{number}/move/{way}")
     async def move(request: Request, number: str, way: str) -> Response:
+        """Undo, redo or restore a version of the policy (``way``), and show the page at the version that is now current."""
         project = desk.projects.find(number)
         form = await request.form()
         page = str(form.get("page", "data"))
@@ -129,6 +135,7 @@ def _add_shared(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/policy")
     async def policy(number: str, v: int, page: str = "data") -> Response:
+        """Return the policy of version ``v`` with the command and the script that publish it."""
         view = desk.view(number, v, page)
         from reticent.workbench.scripts import command_for, script_for
 
@@ -144,6 +151,8 @@ def _add_shared(app: FastAPI, desk: Desk) -> None:
 
 
 def _handle_errors(app: FastAPI, desk: Desk) -> None:
+    """Register error handlers: errors of the library are shown with their message, all others without it."""
+
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, ReticentError)
         return desk.refused(request, error)
@@ -222,12 +231,12 @@ def serve(
 def _listening(host: str, port: int | None) -> socket.socket:
     """Return a listening socket on ``port``; by default on the standard port or the next free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    tried = [port] if port is not None else range(PORT, PORT + _PORTS_TRIED)
-    for each in tried:
+    ports = [port] if port is not None else range(PORT, PORT + _PORTS_TRIED)
+    for candidate in ports:
         bound = socket.socket(family, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            bound.bind((host, each))
+            bound.bind((host, candidate))
             return bound
         except OSError as error:
             bound.close()

@@ -14,7 +14,7 @@ def source_stamp(folder: str | Path, content: Mapping[str, Any]) -> str:
     if not isinstance(source, str) or "://" in source or source.startswith("env:"):
         return ""
     try:
-        found = os.stat(Path(folder) / source)
+        status = os.stat(Path(folder) / source)
     except OSError:
         return "missing"
-    return f"{found.st_size}-{found.st_mtime_ns}"
+    return f"{status.st_size}-{status.st_mtime_ns}"

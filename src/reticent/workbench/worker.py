@@ -64,6 +64,7 @@ class Reporter:
         self._server.send(("early", result))
 
     def _listen(self, event: Any) -> None:
+        """Send a progress event, unless one of the same stage was sent a moment ago."""
         now = time.monotonic()
         if event.stage != self._stage or now - self._told >= _BETWEEN_EVENTS:
             self._told, self._stage = now, event.stage
@@ -86,6 +87,7 @@ def work(server: Connection, stopped: Any, lane: str) -> None:
 
 
 def _answer(name: str, settings: dict[str, Any], reporter: Reporter) -> tuple[str, Any]:
+    """Run a task; return ``done`` with its result, or ``stopped`` or ``failed`` with a message and the kind of error."""
     try:
         task = getattr(import_module(TASKS[name]), name)
         return "done", task(reporter, **settings)
@@ -102,12 +104,12 @@ def _answer(name: str, settings: dict[str, Any], reporter: Reporter) -> tuple[st
         return "failed", (f"{type(error).__name__}: {error}", "Internal")
 
 
-def _warm(lane: str, asked: Callable[[], bool]) -> None:
-    """Import and compile what the first tasks need, until the first request: then that is more urgent, and warms as well."""
+def _warm(lane: str, has_request: Callable[[], bool]) -> None:
+    """Import and compile what the first tasks need; return early once ``has_request()`` is true, because a request is more urgent."""
     for module in sorted(set(TASKS.values())):
-        if asked():
+        if has_request():
             return
         import_module(module)
     from reticent.workbench.tasks.warmth import warm
 
-    warm(lane, asked)
+    warm(lane, has_request)
