@@ -27,7 +27,7 @@ def add(app: FastAPI, desk: Desk) -> None:
     """Add the routes of the page."""
     desk.add_part(
         PagePart("columns", "profiles", ("data", "spark"), title="Profiling every column"),
-        lambda view, found, asked: _cards(desk, view, found),
+        lambda view, result, query: _cards(desk, view, result),
     )
     desk.add_part(PagePart("exposure", "exposure", TABLE, title="Measuring how exposed people are"), _exposure)
     desk.add_part(PagePart("exposed", "exposed", TABLE, title="Looking for the most exposed", kept=False))
@@ -41,7 +41,7 @@ def add(app: FastAPI, desk: Desk) -> None:
             "Trying which columns and guarantees suit the table",
             translated=_looked_at,
         ),
-        lambda view, found, asked: {"fewer": sorted(_published(view.content) - _proposed(found))},
+        lambda view, result, query: {"fewer": sorted(_published(view.content) - _proposed(result))},
     )
 
     @app.post("/p/{number}/afford")
@@ -59,11 +59,12 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/v/{version}/columns")
     async def columns(number: str, version: int) -> Response:
+        """Show one card per column, and whether the slower proposal by information loss can be or was requested."""
         view = desk.view(number, version, "columns")
-        tried = view.project.fact("look") is not None and desk.peek(view, "afford") is not None
+        was_tried = view.project.fact("look") is not None and desk.peek(view, "afford") is not None
         if view.version:
             await desk.settled_parts(view, "columns")
-        return desk.page("columns.html", view, tried=tried, can_try=view.project.fact("look") is not None)
+        return desk.page("columns.html", view, tried=was_tried, can_try=view.project.fact("look") is not None)
 
     @app.post("/p/{number}/role")
     async def role(request: Request, number: str) -> Response:
@@ -98,7 +99,7 @@ def add(app: FastAPI, desk: Desk) -> None:
         return desk.sent_on(request, ProjectView(project, version, "columns").url())
 
 
-def _looked_at(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _looked_at(view: ProjectView, query: Mapping[str, Any]) -> dict[str, Any]:
     """Return source and reading options of the file, as used for the proposal."""
     look = view.project.fact("look")
     if look is None:
@@ -107,40 +108,42 @@ def _looked_at(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _published(content: Mapping[str, Any]) -> set[str]:
+    """Return the quasi-identifiers and sensitive columns of a policy."""
     roles = edits.roles_of(content)
     return {*roles["quasi"], *roles["sensitive"]}
 
 
-def _proposed(found: Mapping[str, Any]) -> set[str]:
-    return {name for name, each in found["columns"].items() if each["role"] in ("quasi", "sensitive")}
+def _proposed(proposal: Mapping[str, Any]) -> set[str]:
+    """Return the columns that a proposal makes quasi-identifiers or sensitive."""
+    return {name for name, column in proposal["columns"].items() if column["role"] in ("quasi", "sensitive")}
 
 
-def _cards(desk: Desk, view: ProjectView, found: Any) -> dict[str, Any]:
-    """Return the cards: profile, role, and the reason for the proposed role."""
+def _cards(desk: Desk, view: ProjectView, profiles: Any) -> dict[str, Any]:
+    """Return the cards of the columns (profile, role, and the reason for the proposed role) and the words for their settings."""
     content = view.content
     proposal = proposal_of(desk, view)
     exposure = desk.result(view, "exposure") if content.get("roles", {}).get("quasi") else None
-    adds = _adds(exposure)
+    added_shares = _adds(exposure)
     cards = []
-    for place, column in enumerate(found["columns"]):
+    for index, column in enumerate(profiles["columns"]):
         name = column["name"]
         proposed = None if proposal is None else proposal["columns"].get(name)
         role = edits.role_of(content, name)
         cards.append(
             {
                 **column,
-                "place": place,
+                "place": index,
                 "role": role,
                 "proposed": proposed,
                 "changed": proposed is not None and _role_name(proposed["role"]) != role,
                 "hierarchy": content.get("hierarchies", {}).get(name),
                 "coarsen": content.get("coarsen", {}).get(name),
                 "declared": content.get("declared", {}).get(name),
-                "adds": adds.get(name),
+                "adds": added_shares.get(name),
             }
         )
     roles = content.get("roles", {})
-    special = {roles[each]: each for each in ("key", "weight", "household") if roles.get(each)}
+    special = {roles[setting]: setting for setting in ("key", "weight", "household") if roles.get(setting)}
     return {
         "cards": cards,
         "choices": CHOICES,
@@ -151,16 +154,17 @@ def _cards(desk: Desk, view: ProjectView, found: Any) -> dict[str, Any]:
 
 
 def _role_name(proposed: str | None) -> str | None:
+    """Return a proposed role as it is named in policies."""
     return "identifiers" if proposed == "identifier" else proposed
 
 
 def _adds(exposure: Any) -> dict[str, float]:
-    """Return, per column, the share of unique people that it adds."""
+    """Return, per column, its share of the unique people: those who are unique only because the column is known."""
     if not exposure or not exposure["sets"]:
         return {}
     drivers = exposure["sets"][0]["drivers"]
-    total = sum(each["adds"] for each in drivers)
-    return {each["column"]: each["adds"] / total for each in drivers} if total else {}
+    total = sum(driver["adds"] for driver in drivers)
+    return {driver["column"]: driver["adds"] / total for driver in drivers} if total else {}
 
 
 def levels_words(description: Mapping[str, Any] | None) -> str:
@@ -199,8 +203,9 @@ def coarsen_words(description: Mapping[str, Any]) -> str:
 
 
 def _listed(values: Any) -> str:
-    return ", ".join(str(each) for each in values or ())
+    return ", ".join(str(value) for value in values or ())
 
 
-def _exposure(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {"first": found["sets"][0] if found["sets"] else None, "several": len(found["sets"]) > 1}
+def _exposure(view: ProjectView, exposure: Any, query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the exposure by the first set of known columns, and whether there are several sets."""
+    return {"first": exposure["sets"][0] if exposure["sets"] else None, "several": len(exposure["sets"]) > 1}

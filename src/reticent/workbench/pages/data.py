@@ -28,6 +28,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/v/{version}/data")
     async def data(number: str, version: int) -> Response:
+        """Show the page: the first rows of the table, or the progress of a file that is still to be read."""
         view = desk.view(number, version, "data")
         pending = view.project.fact("pending")
         if pending:
@@ -38,23 +39,24 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/pending")
     async def pending(request: Request, number: str, page: str = "data") -> Response:
+        """Show the progress of reading a file; once it is read without a refusal, store the proposed policy and show the table."""
         project = desk.projects.find(number)
         view = ProjectView(project, project.head, page)
-        asked = project.fact("pending")
-        if asked is None:
+        reading = project.fact("pending")
+        if reading is None:
             return desk.sent_on(request, view.url())
-        job = await settled(look_job(desk, view, asked), 1.0)
+        job = await settled(look_job(desk, view, reading), 1.0)
         if job.state == "done" and job.result["refusal"] is None:
-            _adopt(view, asked, job.result)
+            _adopt(view, reading, job.result)
             adopted = ProjectView(project, project.head, page)
             await desk.settled_parts(adopted, "rows", **FIRST_ROWS)
             desk.job(adopted, "columns")
             return desk.sent_on(request, adopted.url())
         problem = job.problem or (job.result or {}).get("refusal") or ""
-        told = reading_words(problem, project.folder)
+        message = reading_words(problem, project.folder)
         repeated = names_repeat(problem)
         return HTMLResponse(
-            desk.html("parts/pending.html", view=view, job=job, problem=told, encodings=ENCODINGS, repeated=repeated)
+            desk.html("parts/pending.html", view=view, job=job, problem=message, encodings=ENCODINGS, repeated=repeated)
         )
 
     @app.post("/p/{number}/read")
@@ -86,17 +88,18 @@ def add(app: FastAPI, desk: Desk) -> None:
         form = await request.form()
 
         def change(content: dict[str, Any]) -> None:
+            """Write the words for missing values or the type of a column from the form into the policy."""
             if "missing" in form:
                 words = [word.strip() for word in str(form["missing"]).split(",") if word.strip()]
                 edits.set_reading(content, {"null_values": words})
             if "column" in form:
-                said = dict(content.get("data", {}).get("types", {}))
+                type_by_column = dict(content.get("data", {}).get("types", {}))
                 column, kind = str(form["column"]), str(form["type"])
                 if kind in TYPES:
-                    said[column] = kind
+                    type_by_column[column] = kind
                 else:
-                    said.pop(column, None)
-                edits.set_reading(content, {"types": said})
+                    type_by_column.pop(column, None)
+                edits.set_reading(content, {"types": type_by_column})
 
         what = "set the words for missing values" if "missing" in form else "set the type of a column"
         number_now = project.change(change, what)
@@ -120,34 +123,35 @@ def look_job(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> Job:
 
 def proposal_of(desk: Desk, view: ProjectView) -> dict[str, Any] | None:
     """Return the proposed role and reason of every column, or None if not available yet; computed on demand for a project opened from a policy."""
-    asked = view.project.fact("look")
-    if asked is None and view.version:
+    look = view.project.fact("look")
+    if look is None and view.version:
         data = view.content.get("data", {})
         if not isinstance(data.get("source"), str):
             return None
         reading = ("table", "query", "delimiter", "encoding", "sheet", "labels", "header", "skip_rows", "number_names")
-        asked = {
+        look = {
             "location": data["source"],
             "options": {name: data[name] for name in reading if name in data},
             "template": None,
         }
-    if asked is None:
+    if look is None:
         return None
-    job = look_job(desk, view, asked)
+    job = look_job(desk, view, look)
     return job.result if job.state == "done" else None
 
 
-def _adopt(view: ProjectView, asked: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+def _adopt(view: ProjectView, look: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    """Store a proposed policy as a new version and record how its file was read."""
     # The uploads folder is not part of the data set's name.
     text = str(result["text"]).replace('\ndataset = "uploads/', '\ndataset = "', 1)
-    view.project.write(text, str(asked["what"]))
-    view.project.remember(pending=None, look={name: asked[name] for name in ("location", "options", "template")})
+    view.project.write(text, str(look["what"]))
+    view.project.remember(pending=None, look={name: look[name] for name in ("location", "options", "template")})
 
 
 def _options(form: Mapping[str, Any]) -> dict[str, Any]:
     """Return the reading options from a form; empty fields are detected from the file."""
-    said = {name: str(form.get(name, "")).strip() for name in ("encoding", "sheet", "labels", "table", "query")}
-    options: dict[str, Any] = {name: value for name, value in said.items() if value}
+    texts = {name: str(form.get(name, "")).strip() for name in ("encoding", "sheet", "labels", "table", "query")}
+    options: dict[str, Any] = {name: value for name, value in texts.items() if value}
     delimiter = str(form.get("delimiter", ""))
     if delimiter:
         options["delimiter"] = {"tab": "\t", "space": " "}.get(delimiter, delimiter)
@@ -163,7 +167,8 @@ def _options(form: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _rows(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _rows(view: ProjectView, preview: Any, query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the template variables of the row preview: choices of types and encodings, and how the policy reads the file."""
     data = view.content.get("data", {})
     return {
         "types": TYPES,

@@ -32,11 +32,11 @@ def add(app: FastAPI, desk: Desk) -> None:
     desk.add_part(PagePart("solutions", "solutions", JUDGED, "search", "Searching all generalizations"), _solutions)
     desk.add_part(
         PagePart("candidate", "candidate", MADE, "search", "Drafting the candidate", translated=_asked_method),
-        lambda view, found, asked: {
+        lambda view, result, query: {
             "fixed": "node" in view.content.get("method", {}),
-            "own": not asked,
-            "help": method_help(found["name"]),
-            "poor": poor_words(found),
+            "own": not query,
+            "help": method_help(result["name"]),
+            "poor": poor_words(result),
             "measure_words": _MEASURE_WORDS,
         },
     )
@@ -50,11 +50,12 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/v/{version}/explore")
     async def explore(request: Request, number: str, version: int) -> Response:
+        """Show the page for the candidate in the query string (a node, a method or a pin), by default the policy's own."""
         view = desk.view(number, version, "explore")
-        asked = {name: value for name, value in request.query_params.items() if name in ("node", "way", "pin")}
+        query = {name: value for name, value in request.query_params.items() if name in ("node", "way", "pin")}
         if _ready(view) is None:
-            await desk.settled_parts(view, "candidate", **asked)
-        return desk.page("explore.html", view, asked=asked, ready=_ready(view), begun=_begun(desk, view, asked))
+            await desk.settled_parts(view, "candidate", **query)
+        return desk.page("explore.html", view, asked=query, ready=_ready(view), begun=_begun(desk, view, query))
 
     @app.post("/p/{number}/method")
     async def method(request: Request, number: str) -> Response:
@@ -78,15 +79,15 @@ def add(app: FastAPI, desk: Desk) -> None:
         if form.get("unpin"):
             project.unpin(int(str(form["unpin"])))
         else:
-            asked = {name: str(form[name]) for name in ("node", "way", "pin") if form.get(name)}
-            chosen = chosen_method(view, asked) if asked else view.content.get("method", {})
+            query = {name: str(form[name]) for name in ("node", "way", "pin") if form.get(name)}
+            chosen = chosen_method(view, query) if query else view.content.get("method", {})
             project.pin({"method": chosen, "name": method_words(chosen)})
         return desk.sent_on(request, view.url())
 
 
 def chosen_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the method named by the query string: a lattice node, a registered method, or a pinned candidate."""
-    own = view.content.get("method", {})
+    current = view.content.get("method", {})
     if "node" in asked:
         levels = list(str(asked["node"]).split("-"))
         quasi = edits.roles_of(view.content)["quasi"]
@@ -94,32 +95,36 @@ def chosen_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]
             raise PolicyError(
                 "This candidate is from another version: its levels do not fit the columns. Choose one of those shown."
             )
-        kept = {
-            name: own[name]
+        copied = {
+            name: current[name]
             for name in ("objective", "suppression", "weights")
-            if name in own and own.get("name") == "Lattice"
+            if name in current and current.get("name") == "Lattice"
         }
         node = {name: int(level) for name, level in zip(quasi, levels, strict=True)}
-        return {"name": "Lattice", "suppression": "0.05", **kept, "node": node}
+        return {"name": "Lattice", "suppression": "0.05", **copied, "node": node}
     if "way" in asked:
         from reticent.registry import METHODS
 
         if asked["way"] not in METHODS:
             raise PolicyError(f"There is no method {asked['way']!r}.")
         return {"name": str(asked["way"])}
-    place = int(str(asked.get("pin", "0")))
+    index = int(str(asked.get("pin", "0")))
     pinned = view.project.pinned
-    if place >= len(pinned):
+    if index >= len(pinned):
         raise PolicyError("This candidate is no longer pinned.")
-    return dict(pinned[place]["method"])
+    return dict(pinned[index]["method"])
 
 
 def method_words(method: Mapping[str, Any]) -> str:
     """Return a short description of a method."""
     if "node" in method:
         return f"Levels {'-'.join(str(level) for level in method['node'].values())}"
-    given = ", ".join(f"{key} {value}" for key, value in method.items() if key != "name")
-    return f"{method.get('name', 'Cheapest')} ({given})" if given else str(method.get("name", "the cheapest method"))
+    parameters = ", ".join(f"{key} {value}" for key, value in method.items() if key != "name")
+    return (
+        f"{method.get('name', 'Cheapest')} ({parameters})"
+        if parameters
+        else str(method.get("name", "the cheapest method"))
+    )
 
 
 def poor_words(found: Mapping[str, Any]) -> str:
@@ -142,8 +147,9 @@ def method_help(name: str) -> str:
     return METHODS[name].help if name in METHODS else ""
 
 
-def _asked_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
-    chosen = {name: asked[name] for name in ("node", "way", "pin") if name in asked}
+def _asked_method(view: ProjectView, query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the task parameter ``method`` if the query string names a candidate; nothing for the policy's own method."""
+    chosen = {name: query[name] for name in ("node", "way", "pin") if name in query}
     return {"method": chosen_method(view, chosen)} if chosen else {}
 
 
@@ -157,57 +163,68 @@ def _ready(view: ProjectView) -> str | None:
     return None
 
 
-def _begun(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> dict[str, bool]:
+def _begun(desk: Desk, view: ProjectView, query: Mapping[str, Any]) -> dict[str, bool]:
     """Return which of the parts that start on a click were already started."""
     if _ready(view) is not None:
         return {}
     return {
-        "attacks": desk.peek(view, "attacks", asked) is not None,
+        "attacks": desk.peek(view, "attacks", query) is not None,
         "methods": desk.peek(view, "methods") is not None,
         "prices": desk.peek(view, "prices") is not None,
     }
 
 
-def _solutions(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the nodes with risk, membership in the Pareto frontier, and URL."""
-    rows = found["rows"]
+def _solutions(view: ProjectView, space: Any, query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lattice nodes with risk, key for URLs, and whether they pass; and the keys of those on the Pareto frontier."""
+    rows = space["rows"]
     nodes = []
-    for each in found["nodes"]:
-        kept = rows - each["suppressed"]
+    for node in space["nodes"]:
+        published_rows = rows - node["suppressed"]
         nodes.append(
             {
-                **each,
-                "key": "-".join(map(str, each["levels"])),
-                "risk": each["groups"] / kept if kept > 0 and each["objective"] is not None else None,
-                "best": each["levels"] == found["best"],
+                **node,
+                "key": "-".join(map(str, node["levels"])),
+                "risk": node["groups"] / published_rows
+                if published_rows > 0 and node["objective"] is not None
+                else None,
+                "best": node["levels"] == space["best"],
             }
         )
-    passing = [each for each in nodes if each["passes"] and each["objective"] is not None]
+    passing = [node for node in nodes if node["passes"] and node["objective"] is not None]
     return {
         "nodes": nodes,
         "passing": passing,
         "listed": passing[:_LISTED],
         "frontier": frontier_of(passing),
-        "failing": len([each for each in nodes if not each["passes"]]),
+        "failing": len([node for node in nodes if not node["passes"]]),
     }
 
 
 def frontier_of(points: list[dict[str, Any]]) -> list[str]:
     """Return the keys of the Pareto-optimal points in risk and information loss."""
-    best, kept = float("inf"), []
-    for each in sorted(
-        (one for one in points if one["risk"] is not None), key=lambda one: (one["objective"], one["risk"])
+    lowest_risk, keys = float("inf"), []
+    for point in sorted(
+        (candidate for candidate in points if candidate["risk"] is not None),
+        key=lambda candidate: (candidate["objective"], candidate["risk"]),
     ):
-        if each["risk"] < best:
-            best = each["risk"]
-            kept.append(each["key"])
-    return kept
+        if point["risk"] < lowest_risk:
+            lowest_risk = point["risk"]
+            keys.append(point["key"])
+    return keys
 
 
-def _methods(view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _methods(view: ProjectView, result: Any, query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return each method that could be applied as a point (information loss; risk: groups per published row), and the Pareto frontier."""
     points = []
-    for each in found["methods"]:
-        kept = found["rows"] - (each["suppressed"] or 0)
-        if each["loss"] is not None and each["groups"] and kept > 0:
-            points.append({**each, "key": each["name"], "objective": each["loss"], "risk": each["groups"] / kept})
+    for method in result["methods"]:
+        published_rows = result["rows"] - (method["suppressed"] or 0)
+        if method["loss"] is not None and method["groups"] and published_rows > 0:
+            points.append(
+                {
+                    **method,
+                    "key": method["name"],
+                    "objective": method["loss"],
+                    "risk": method["groups"] / published_rows,
+                }
+            )
     return {"points": points, "frontier": frontier_of(points)}

@@ -54,13 +54,14 @@ def add(app: FastAPI, desk: Desk) -> None:
     """Add the routes of the page."""
     desk.add_part(
         PagePart("prices", "prices", JUDGED, "side", "Pricing stricter and weaker guarantees"),
-        lambda view, found, asked: {"changes": _changes(view, found)},
+        lambda view, result, query: {"changes": _changes(view, result)},
     )
 
     @app.get("/p/{number}/v/{version}/guarantee")
     async def guarantee(request: Request, number: str, version: int) -> Response:
+        """Show the definitions, the advice for the concerns in the query string, the templates and the suppression limit."""
         view = desk.view(number, version, "guarantee")
-        chosen = [each for each in request.query_params.getlist("concern") if each in _concerns()]
+        chosen = [concern for concern in request.query_params.getlist("concern") if concern in _concerns()]
         return desk.page(
             "guarantee.html",
             view,
@@ -83,25 +84,26 @@ def add(app: FastAPI, desk: Desk) -> None:
         """Change, add or remove a definition."""
         project = desk.projects.find(number)
         form = await request.form()
-        place = int(str(form.get("place", "999")))
+        index = int(str(form.get("place", "999")))
         view = ProjectView(project, project.head, "guarantee")
         if form.get("remove"):
-            version = project.change(lambda content: edits.set_definition(content, place, None), "removed a definition")
-        elif "name" in form and place >= len(edits.definitions_of(view.content)):
+            version = project.change(lambda content: edits.set_definition(content, index, None), "removed a definition")
+        elif "name" in form and index >= len(edits.definitions_of(view.content)):
             settings = first_settings(str(form["name"]), view.content)
             version = project.change(
-                lambda content: edits.set_definition(content, place, settings), f"added {settings['name']}"
+                lambda content: edits.set_definition(content, index, settings), f"added {settings['name']}"
             )
         else:
-            before = edits.definitions_of(view.content)[place]
-            settings = {**before, **_parameters(form, before)}
+            old = edits.definitions_of(view.content)[index]
+            settings = {**old, **_parameters(form, old)}
             version = project.change(
-                lambda content: edits.set_definition(content, place, settings), f"changed {settings['name']}"
+                lambda content: edits.set_definition(content, index, settings), f"changed {settings['name']}"
             )
         return desk.sent_on(request, view.url(version=version))
 
     @app.post("/p/{number}/suppression")
     async def suppression(request: Request, number: str) -> Response:
+        """Set the maximum share of suppressed records, given as a fraction or a percentage."""
         project = desk.projects.find(number)
         form = await request.form()
         limit = _share(str(form.get("limit", "")))
@@ -113,8 +115,8 @@ def add(app: FastAPI, desk: Desk) -> None:
         """Set the column sets that different adversaries may know, one per line."""
         project = desk.projects.find(number)
         text = str((await request.form()).get("sets", ""))
-        listed = [[name.strip() for name in line.split(",") if name.strip()] for line in text.splitlines()]
-        chosen = [each for each in listed if each]
+        column_sets = [[name.strip() for name in line.split(",") if name.strip()] for line in text.splitlines()]
+        chosen = [column_set for column_set in column_sets if column_set]
         version = project.change(
             lambda content: edits.set_quasi_sets(content, chosen), "set which columns attackers know"
         )
@@ -151,30 +153,30 @@ def first_settings(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _parameters(form: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters from a form, converted to their previous types (integer, text or boolean)."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, old in before.items():
-        given = str(form.get(f"value-{name}", "")).strip()
-        if name == "name" or not given:
+        entered = str(form.get(f"value-{name}", "")).strip()
+        if name == "name" or not entered:
             continue
         if isinstance(old, bool):
-            found[name] = given == "true"
+            parameters[name] = entered == "true"
         elif isinstance(old, int):
-            if not given.lstrip("-").isdigit():
-                raise PolicyError(f"{name} must be a whole number, but it is {given!r}.")
-            found[name] = int(given)
+            if not entered.lstrip("-").isdigit():
+                raise PolicyError(f"{name} must be a whole number, but it is {entered!r}.")
+            parameters[name] = int(entered)
         else:
-            found[name] = given
-    return found
+            parameters[name] = entered
+    return parameters
 
 
 def _share(text: str) -> str:
     """Convert a percentage or fraction to a share in policy notation."""
-    given = text.strip()
+    entered = text.strip()
     try:
-        share = Fraction(given.removesuffix("%")) / 100 if given.endswith("%") else Fraction(given)
+        share = Fraction(entered.removesuffix("%")) / 100 if entered.endswith("%") else Fraction(entered)
     except (ValueError, ZeroDivisionError):
         raise PolicyError(
-            f"The limit of suppressed records must be a share such as 5% or 0.05, but it is {given!r}."
+            f"The limit of suppressed records must be a share such as 5% or 0.05, but it is {entered!r}."
         ) from None
     if not 0 <= share <= 1:
         raise PolicyError("The limit of suppressed records must lie between 0% and 100%.")
@@ -195,47 +197,51 @@ def sentences(view: ProjectView) -> list[dict[str, Any]]:
         tuple(roles["sensitive"]),
         tuple(roles["declared"]),
     )
-    definitions: dict[int, Definition | str] = {}
-    for place, each in enumerate(edits.definitions_of(view.content)):
+    parsed_by_index: dict[int, Definition | str] = {}
+    for index, definition in enumerate(edits.definitions_of(view.content)):
         try:
-            definitions[place] = definition_from(str(each.get("name")), {k: v for k, v in each.items() if k != "name"})
+            parsed_by_index[index] = definition_from(
+                str(definition.get("name")), {k: v for k, v in definition.items() if k != "name"}
+            )
         except ReticentError as error:
-            definitions[place] = str(error)
-    together = beside_each_other([each for each in definitions.values() if isinstance(each, Definition)], scope)
-    found = []
-    for place, each in enumerate(edits.definitions_of(view.content)):
-        given = {name: value for name, value in each.items() if name != "name"}
-        told: dict[str, Any] = {
-            "place": place,
-            "name": each.get("name"),
-            "title": model_name(str(each.get("name"))),
-            "parameters": given,
+            parsed_by_index[index] = str(error)
+    together = beside_each_other(
+        [definition for definition in parsed_by_index.values() if isinstance(definition, Definition)], scope
+    )
+    entries = []
+    for index, definition in enumerate(edits.definitions_of(view.content)):
+        parameters = {name: value for name, value in definition.items() if name != "name"}
+        entry: dict[str, Any] = {
+            "place": index,
+            "name": definition.get("name"),
+            "title": model_name(str(definition.get("name"))),
+            "parameters": parameters,
             "fields": [
                 {
                     "name": name,
                     "value": value,
-                    "label": parameter_words(str(each.get("name")), name),
+                    "label": parameter_words(str(definition.get("name")), name),
                     "choices": _choices(name, value, roles["sensitive"]),
                 }
-                for name, value in given.items()
+                for name, value in parameters.items()
             ],
-            "help": _help(each.get("name")),
+            "help": _help(definition.get("name")),
         }
-        made = definitions[place]
-        if isinstance(made, Definition):
-            told |= {"meaning": made.meaning(scope), "open": made.not_covered(together), "problem": None}
+        parsed = parsed_by_index[index]
+        if isinstance(parsed, Definition):
+            entry |= {"meaning": parsed.meaning(scope), "open": parsed.not_covered(together), "problem": None}
         else:
-            told |= {"meaning": "", "open": "", "problem": made}
-        found.append(told)
-    return found
+            entry |= {"meaning": "", "open": "", "problem": parsed}
+        entries.append(entry)
+    return entries
 
 
 def _choices(name: str, value: Any, sensitive: list[str]) -> list[tuple[str, str, bool]]:
     """Return the options of a selection field as (value, label, selected)."""
     if isinstance(value, bool):
-        return [(str(each).lower(), choice_words(name, each), each is value) for each in (True, False)]
+        return [(str(option).lower(), choice_words(name, option), option is value) for option in (True, False)]
     if name == "column":
-        return [(each, each, each == value) for each in dict.fromkeys([*sensitive, value])]
+        return [(option, option, option == value) for option in dict.fromkeys([*sensitive, value])]
     return []
 
 
@@ -292,6 +298,7 @@ def first_meaning(name: str) -> str:
 
 
 def _uncovered(view: ProjectView) -> list[str]:
+    """Return the concerns that no chosen definition covers, in words."""
     from reticent.belief import CONCERNS, uncovered
 
     chosen = [str(each.get("name")) for each in edits.definitions_of(view.content)]
@@ -299,35 +306,40 @@ def _uncovered(view: ProjectView) -> list[str]:
 
 
 def _templates() -> list[dict[str, str]]:
+    """Return name, title and description of every template of a proposal."""
     from reticent.propose import TEMPLATES
 
     return [
-        {"name": name, "title": _TEMPLATE_TITLES.get(name, name), "words": each.open}
-        for name, each in TEMPLATES.items()
+        {"name": name, "title": _TEMPLATE_TITLES.get(name, name), "words": template.open}
+        for name, template in TEMPLATES.items()
     ]
 
 
-def _changes(view: ProjectView, found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _changes(view: ProjectView, result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return stricter and weaker variants of the guarantee, each with a label and its additional information loss."""
     definitions = edits.definitions_of(view.content)
-    now = found["prices"][0]["loss"] if found["prices"] else None
-    told = []
-    for each in found["prices"][1:]:
-        if each["definition"] >= len(definitions):
+    current_loss = result["prices"][0]["loss"] if result["prices"] else None
+    changes = []
+    for price in result["prices"][1:]:
+        if price["definition"] >= len(definitions):
             continue
-        before = definitions[each["definition"]]
+        old = definitions[price["definition"]]
         # As they are shown, to a tenth of a percent: figures that look different are never called the same.
-        more = None if each["loss"] is None or now is None else round(round(each["loss"], 3) - round(now, 3), 3)
-        told.append(
+        added_loss = (
+            None
+            if price["loss"] is None or current_loss is None
+            else round(round(price["loss"], 3) - round(current_loss, 3), 3)
+        )
+        changes.append(
             {
-                **each,
-                "title": guarantee_words({**before, each["parameter"]: each["value"]}),
-                "more": more,
-                "same": more == 0,
-                "stricter": is_stricter(each["parameter"], before[each["parameter"]], each["value"]),
+                **price,
+                "title": guarantee_words({**old, price["parameter"]: price["value"]}),
+                "more": added_loss,
+                "same": added_loss == 0,
+                "stricter": is_stricter(price["parameter"], old[price["parameter"]], price["value"]),
             }
         )
-    return told
+    return changes
 
 
 def is_stricter(parameter: str, before: Any, after: Any) -> bool:

@@ -39,9 +39,9 @@ def add(app: FastAPI, desk: Desk) -> None:
             "hierarchy",
             TABLE,
             title="Binding the levels",
-            translated=lambda view, asked: _column(desk, view, asked),
+            translated=lambda view, query: _column(desk, view, query),
         ),
-        lambda view, found, asked: _editor(desk, view, found, asked),
+        lambda view, result, query: _editor(desk, view, result, query),
     )
 
     @app.get("/p/{number}/v/{version}/columns/{place}")
@@ -59,6 +59,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/levels/tried/{key}")
     async def result(number: str, key: str) -> Response:
+        """Return the effect of unsaved levels, computed by the job with this key, or its progress."""
         project = desk.projects.find(number)
         job = desk.jobs.find(key)
         if job is None:
@@ -70,8 +71,8 @@ def add(app: FastAPI, desk: Desk) -> None:
     @app.post("/p/{number}/levels")
     async def save(request: Request, number: str) -> Response:
         """Save the levels to the policy if they fit the values of the column."""
-        view, name, described = await _given(desk, request, number)
-        job = _trial(desk, view, name, described)
+        view, name, description = await _given(desk, request, number)
+        job = _trial(desk, view, name, description)
         while not job.over:
             await settled(job, 5)
         if job.state != "done":
@@ -79,7 +80,8 @@ def add(app: FastAPI, desk: Desk) -> None:
         weight = _weight(str((await request.form()).get("weight", "")))
 
         def change(content: dict[str, Any]) -> None:
-            edits.set_hierarchy(content, name, described)
+            """Set the hierarchy of the column and, if the method uses weights, its weight."""
+            edits.set_hierarchy(content, name, description)
             if content.get("method", {}).get("name", "Lattice") in ("Lattice", "Mondrian"):
                 edits.set_weight(content, name, weight)
 
@@ -103,70 +105,74 @@ def add(app: FastAPI, desk: Desk) -> None:
 
 def column_name(desk: Desk, view: ProjectView, place: int) -> str | None:
     """Return the name of a column by its index in the file; None while the columns are being profiled."""
-    found = desk.result(view, "columns")
-    if found is None:
+    profiles = desk.result(view, "columns")
+    if profiles is None:
         return None
-    if not 0 <= place < len(found["columns"]):
+    if not 0 <= place < len(profiles["columns"]):
         raise DataError("There is no such column.")
-    return str(found["columns"][place]["name"])
+    return str(profiles["columns"][place]["name"])
 
 
-def _known(desk: Desk, view: ProjectView, place: int) -> bool:
-    name = column_name(desk, view, place)
+def _known(desk: Desk, view: ProjectView, index: int) -> bool:
+    """True if the column with this index is a quasi-identifier."""
+    name = column_name(desk, view, index)
     return name is not None and name in edits.roles_of(view.content)["quasi"]
 
 
-def _column(desk: Desk, view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {"column": column_name(desk, view, int(str(asked["place"])))}
+def _column(desk: Desk, view: ProjectView, query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the task parameter ``column``: the name of the column with the index in the query string."""
+    return {"column": column_name(desk, view, int(str(query["place"])))}
 
 
-def _trial(desk: Desk, view: ProjectView, name: str, described: Mapping[str, Any]) -> Job:
+def _trial(desk: Desk, view: ProjectView, name: str, description: Mapping[str, Any]) -> Job:
     """Return the job that evaluates unsaved levels."""
     settings = desk.settings(view, desk.parts["levels"], {"place": view.page.rpartition("/")[2]})
-    return desk.jobs.ask("hierarchy", {**settings, "description": described, "column": name})
+    return desk.jobs.ask("hierarchy", {**settings, "description": description, "column": name})
 
 
 async def _given(desk: Desk, request: Request, number: str) -> tuple[ProjectView, str, dict[str, Any]]:
     """Return the project view, the column and the levels submitted by a form."""
     project = desk.projects.find(number)
     form = await request.form()
-    place, text = int(str(form.get("place", "-1"))), str(form.get("description", ""))
-    view = ProjectView(project, project.head, f"columns/{place}")
-    name = column_name(desk, view, place)
+    index, text = int(str(form.get("place", "-1"))), str(form.get("description", ""))
+    view = ProjectView(project, project.head, f"columns/{index}")
+    name = column_name(desk, view, index)
     if name is None or len(text) > _LARGEST:
         raise PolicyError("These levels cannot be read. Reload the page and try again.")
     try:
-        described = json.loads(text)
+        description = json.loads(text)
     except ValueError:
         raise PolicyError("These levels cannot be read. Reload the page and try again.") from None
-    if not isinstance(described, dict):
+    if not isinstance(description, dict):
         raise PolicyError("These levels cannot be read. Reload the page and try again.")
-    return view, name, described
+    return view, name, description
 
 
 async def _effect(desk: Desk, view: ProjectView, job: Job) -> Response:
+    """Return the effect of unsaved levels as HTML, or the progress if it takes longer than a second."""
     await settled(job, 1.0)
     return HTMLResponse(desk.html("parts/levels_effect.html", view=view, job=job, found=job.result))
 
 
 def _weight(text: str) -> float | None:
-    given = text.strip()
-    if not given or given == "1":
+    """Return a column's weight from the form; None for an empty field or the default 1."""
+    entered = text.strip()
+    if not entered or entered == "1":
         return None
     try:
-        weight = float(given)
+        weight = float(entered)
     except ValueError:
-        raise PolicyError(f"The weight must be a number, but it is {given!r}.") from None
+        raise PolicyError(f"The weight must be a number, but it is {entered!r}.") from None
     if weight <= 0:
         raise PolicyError("The weight must be above 0.")
     return weight
 
 
-def _editor(desk: Desk, view: ProjectView, found: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _editor(desk: Desk, view: ProjectView, hierarchy: Any, query: Mapping[str, Any]) -> dict[str, Any]:
     """Return the initial state of a column's editor."""
-    place = int(str(asked["place"]))
-    profile = desk.result(view, "columns")["columns"][place]
-    described = view.content.get("hierarchies", {}).get(found["column"])
+    index = int(str(query["place"]))
+    profile = desk.result(view, "columns")["columns"][index]
+    description = view.content.get("hierarchies", {}).get(hierarchy["column"])
     kinds: tuple[str, ...]
     if profile["type"] in ("integer", "number"):
         kinds = ("intervals", "cuts", "order", "suppression")
@@ -175,21 +181,21 @@ def _editor(desk: Desk, view: ProjectView, found: Any, asked: Mapping[str, Any])
     else:
         kinds = ("taxonomy", "masking", "order", "priority", "suppression")
     start = {
-        "place": place,
+        "place": index,
         "type": profile["type"],
         "chart": profile["chart"],
         "kinds": {key: KINDS[key] for key in kinds},
         "units": UNITS,
-        "description": _shown(described),
-        "values": found["values"],
-        "paths": found["paths"],
-        "limits": {"lowest": found["lowest"], "highest": found["highest"]},
+        "description": _shown(description),
+        "values": hierarchy["values"],
+        "paths": hierarchy["paths"],
+        "limits": {"lowest": hierarchy["lowest"], "highest": hierarchy["highest"]},
     }
     weights = view.content.get("method", {}).get("weights", {})
     weighted = view.content.get("method", {}).get("name", "Lattice") in ("Lattice", "Mondrian")
-    return {"start": start, "weight": weights.get(found["column"], 1), "weighted": weighted, "place": place}
+    return {"start": start, "weight": weights.get(hierarchy["column"], 1), "weighted": weighted, "place": index}
 
 
-def _shown(described: Mapping[str, Any] | None) -> dict[str, Any]:
+def _shown(description: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the hierarchy description with dates converted to text."""
-    return json.loads(json.dumps(described or {"kind": "suppression"}, default=str))  # type: ignore[no-any-return]  # an object stays one
+    return json.loads(json.dumps(description or {"kind": "suppression"}, default=str))  # type: ignore[no-any-return]  # an object stays one

@@ -247,6 +247,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/v/{version}/more/{name}")
     async def vertical(number: str, version: int, name: str) -> Response:
+        """Show the page of one function: its form, filled in as far as the project allows."""
         view = desk.view(number, version, f"more/{name}")
         return desk.page(
             "vertical.html",
@@ -259,9 +260,10 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/v/{version}/more/{name}")
     async def run(request: Request, number: str, version: int, name: str) -> Response:
+        """Start the task of a submitted form and return its result or progress."""
         view, chosen = desk.view(number, version, f"more/{name}"), _named(name)
         form = await request.form()
-        settings = {each.name: _value(each, str(form.get(each.name, ""))) for each in chosen.fields}
+        settings = {field.name: _value(field, str(form.get(field.name, ""))) for field in chosen.fields}
         if chosen.about_table:
             settings |= desk.settings(view, desk.parts["table"], {})
         if chosen.acts:
@@ -271,6 +273,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/more-result/{key}")
     async def result(number: str, key: str) -> Response:
+        """Return the result of a job that was started by a form, or its progress."""
         project = desk.projects.find(number)
         job = desk.jobs.find(key)
         if job is None:
@@ -283,7 +286,7 @@ def _filled(desk: Desk, view: ProjectView, name: str) -> dict[str, str]:
     if name == "choose":
         return {"domain": public_values(view.content)}
     if name == "attack":
-        released = [str(each["path"]) for each in view.project.releases]
+        released = [str(release["path"]) for release in view.project.releases]
         source = view.project.source
         return {"path": released[-1] if released else source if source.startswith("/") else ""}
     first_rows = desk.peek(view, "rows", FIRST_ROWS) if name == "what-if" and view.version else None
@@ -292,7 +295,7 @@ def _filled(desk: Desk, view: ProjectView, name: str) -> dict[str, str]:
 
 def _first_facts(content: Mapping[str, Any], page: Mapping[str, Any]) -> dict[str, str]:
     """Return the first sensitive value of the first person as a fact, and that of the second as the question; none without a key."""
-    names = [each["name"] for each in page["columns"]]
+    names = [column["name"] for column in page["columns"]]
     key, sensitive = content.get("roles", {}).get("key"), edits.roles_of(content)["sensitive"]
     if key not in names or not sensitive or sensitive[0] not in names:
         return {}
@@ -315,8 +318,8 @@ def public_values(content: Mapping[str, Any]) -> str:
     roles, hierarchies = edits.roles_of(content), content.get("hierarchies", {})
     lines = []
     for name in (*roles["quasi"], *roles["sensitive"], *roles["declared"]):
-        described = hierarchies.get(name, {})
-        declared = _public_level(described) if name in roles["quasi"] else _public_list(described)
+        hierarchy = hierarchies.get(name, {})
+        declared = _public_level(hierarchy) if name in roles["quasi"] else _public_list(hierarchy)
         lines.append(f"{json.dumps(name, ensure_ascii=False)} = {declared or '[]'}")
     return "\n".join(lines)
 
@@ -325,41 +328,43 @@ _LISTED = {"listed": "rows", "suppression": "domain", "taxonomy": "tree", "order
 """Where hierarchies list their values one by one, by kind."""
 
 
-def _public_level(described: Mapping[str, Any]) -> str:
+def _public_level(hierarchy: Mapping[str, Any]) -> str:
     """Return the finest level of a hierarchy that is practical as public values: that of the values where they are listed, else the one above; empty if the rows decide the values."""
-    kind = described.get("kind")
-    if kind in ("csv", "public") or (kind in ("intervals", "cuts", "masking", "dates") and "domain" in described):
+    kind = hierarchy.get("kind")
+    if kind in ("csv", "public") or (kind in ("intervals", "cuts", "masking", "dates") and "domain" in hierarchy):
         return "{ level = 1 }"
-    is_listed = _LISTED.get(str(kind)) in described and not described.get("from_data")
+    is_listed = _LISTED.get(str(kind)) in hierarchy and not hierarchy.get("from_data")
     return "{ level = 0 }" if is_listed else ""
 
 
-def _public_list(described: Mapping[str, Any]) -> str:
+def _public_list(hierarchy: Mapping[str, Any]) -> str:
     """Return the values that a hierarchy declares in a plain list, for a column that is not generalized; empty if it has none."""
-    listed = described.get(_LISTED.get(str(described.get("kind")), ""))
+    listed = hierarchy.get(_LISTED.get(str(hierarchy.get("kind")), ""))
     is_plain = isinstance(listed, list) and all(isinstance(value, str | int) for value in listed)
-    return json.dumps(listed, ensure_ascii=False) if is_plain and not described.get("from_data") else ""
+    return json.dumps(listed, ensure_ascii=False) if is_plain and not hierarchy.get("from_data") else ""
 
 
 async def _shown(desk: Desk, view: ProjectView, job: Job) -> Response:
+    """Return the cards of a job's result as HTML, or its progress."""
     await settled(job)
     return HTMLResponse(desk.html("parts/cards.html", view=view, job=job))
 
 
 def _named(name: str) -> Vertical:
-    for each in VERTICALS:
-        if each.name == name:
-            return each
+    """Return the page under More with this name."""
+    for vertical in VERTICALS:
+        if vertical.name == name:
+            return vertical
     raise DataError("There is no such page.")
 
 
 def _value(field: FormField, text: str) -> Any:
     """Convert the text of a form field to the type that the task expects."""
-    given = text.strip()
-    if field.needed and not given and field.kind != "column":
+    entered = text.strip()
+    if field.needed and not entered and field.kind != "column":
         raise PolicyError(f"Fill in: {field.label}.")
     if field.kind == "whole" or (field.kind == "slider" and field.step == 1):
-        if not given.lstrip("-").isdigit():
-            raise PolicyError(f"{field.label}: a whole number is needed, but it is {given!r}.")
-        return int(given)
-    return given
+        if not entered.lstrip("-").isdigit():
+            raise PolicyError(f"{field.label}: a whole number is needed, but it is {entered!r}.")
+        return int(entered)
+    return entered

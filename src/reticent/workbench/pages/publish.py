@@ -59,13 +59,14 @@ def add(app: FastAPI, desk: Desk) -> None:
             "files": _one_of(str(form.get("files", "csv")), FILES),
             "report": True if form.get("report") else None,
             "again": True if form.get("again") else None,
-            "sign": [each.strip() for each in str(form.get("sign", "")).split(",") if each.strip()],
+            "sign": [entry.strip() for entry in str(form.get("sign", "")).split(",") if entry.strip()],
             "to": str(form.get("to", "")).strip(),
             "to_table": str(form.get("to_table", "")).strip(),
         }
         name = str(form.get("dataset", "")).strip()
 
         def change(content: dict[str, Any]) -> None:
+            """Write the release settings and the name of the data set into the policy; an empty name removes it."""
             edits.set_release(content, settings)
             if name:
                 content["dataset"] = name
@@ -73,14 +74,15 @@ def add(app: FastAPI, desk: Desk) -> None:
                 content.pop("dataset", None)
 
         version = project.change(change, f"published to {output}")
-        moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        asked = {"folder": str(project.folder), "policy": project.text(version), "moment": moment}
-        project.remember(publishing={"settings": asked, "version": version, "path": str(target.absolute())})
-        desk.jobs.ask("publish", asked, lane="search", folder=project.cache)
+        timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        task_settings = {"folder": str(project.folder), "policy": project.text(version), "moment": timestamp}
+        project.remember(publishing={"settings": task_settings, "version": version, "path": str(target.absolute())})
+        desk.jobs.ask("publish", task_settings, lane="search", folder=project.cache)
         return desk.sent_on(request, ProjectView(project, version, "publish").url())
 
     @app.get("/p/{number}/publishing")
     async def publishing(request: Request, number: str, v: int) -> Response:
+        """Show the progress of the publication; once it is recorded as a release, show the page anew."""
         view = desk.view(number, v, "publish")
         job = _publishing(desk, view.project)
         if job is not None:
@@ -100,40 +102,40 @@ def add(app: FastAPI, desk: Desk) -> None:
     async def ask_report(request: Request, number: str, place: int) -> Response:
         """Write the report of a release that has none, or whose report was stopped."""
         project = desk.projects.find(number)
-        each = _released(project, place)
-        known = _report_job(desk, project, each)
+        release = _released(project, place)
+        known = _report_job(desk, project, release)
         if known is not None:
             desk.jobs.again(known.key)
-        _ask_report(desk, project, each)
+        _ask_report(desk, project, release)
         return desk.sent_on(request, ProjectView(project, project.head, "publish").url())
 
     @app.get("/p/{number}/release/{place}/writing")
     async def writing(request: Request, number: str, place: int, v: int) -> Response:
         """Show the progress of a report, or the way to it."""
         view = desk.view(number, v, "publish")
-        each = _released(view.project, place)
-        job = _report_job(desk, view.project, each)
+        release = _released(view.project, place)
+        job = _report_job(desk, view.project, release)
         if job is not None:
             await settled(job)
-        return HTMLResponse(desk.html("parts/report.html", view=view, each=each, place=place, job=job))
+        return HTMLResponse(desk.html("parts/report.html", view=view, each=release, place=place, job=job))
 
     @app.get("/p/{number}/release/{place}/{name}")
     async def download(number: str, place: int, name: str) -> Response:
         """Download a file of a release: its folder as ZIP, report, policy or script."""
         project = desk.projects.find(number)
-        each = _released(project, place)
-        view = ProjectView(project, each["version"], "publish")
+        release = _released(project, place)
+        view = ProjectView(project, release["version"], "publish")
         if name == "report.html":
-            if not report_path(each).exists():
+            if not report_path(release).exists():
                 raise DataError("This release has no report yet. Its page offers to write one.")
-            return _report(report_path(each))
+            return _report(report_path(release))
         if name not in _DOWNLOADS:
             raise DataError("There is no such file.")
         content: bytes
         if name == "release.zip":
-            content = _zipped(Path(each["path"]) / "public")
+            content = _zipped(Path(release["path"]) / "public")
         elif name == "policy.toml":
-            content = project.text(each["version"]).encode()
+            content = project.text(release["version"]).encode()
         else:
             content = script_for(view).encode()
         return Response(content, 200, {"content-disposition": f'attachment; filename="{name}"'}, _DOWNLOADS[name])
@@ -162,20 +164,22 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/verify/dropped/{token}")
     async def verify_dropped(token: str) -> Response:
+        """Verify the dropped folder, whose files were uploaded one by one, and delete it."""
         folder = _dropped_folder(desk, token)
         try:
-            found = next((each.parent for each in sorted(folder.rglob("certificate.json"))), None)
-            if found is None:
+            certified = next((file.parent for file in sorted(folder.rglob("certificate.json"))), None)
+            if certified is None:
                 raise DataError(
                     "There is no certificate.json in what you dropped. Drop the folder of a release, or its folder public."
                 )
-            whole = found.parent if found.name == "public" else found
-            return await _verified(desk, whole)
+            release_folder = certified.parent if certified.name == "public" else certified
+            return await _verified(desk, release_folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _verified(desk: Desk, path: Path) -> Response:
+    """Verify a release folder and return the result as HTML."""
     job = desk.jobs.ask("verification", {"path": str(path), "moment": secrets.token_hex(4)})
     while not job.over:
         await settled(job, 5)
@@ -185,6 +189,7 @@ async def _verified(desk: Desk, path: Path) -> Response:
 
 
 def _dropped_folder(desk: Desk, token: str) -> Path:
+    """Return the folder for the files of one dropped folder, named by a random token of the page; creates it if necessary."""
     if not re.fullmatch(r"[0-9a-f]{16}", token):
         raise PolicyError("This folder was not uploaded. Drop it again.")
     folder = desk.projects.home / f"dropped-{token}"
@@ -193,6 +198,7 @@ def _dropped_folder(desk: Desk, token: str) -> Path:
 
 
 def _context(desk: Desk, view: ProjectView) -> dict[str, Any]:
+    """Return the template variables of the page: release settings, earlier releases, command, script and ledger history."""
     content = view.content
     release = content.get("release", {})
     record_release(desk, view.project)
@@ -205,7 +211,7 @@ def _context(desk: Desk, view: ProjectView) -> dict[str, Any]:
         "files": FILES,
         "status_words": _STATUS_WORDS,
         "publishing": view.project.fact("publishing"),
-        "releases": [_shown(desk, view.project, place) for place in reversed(range(len(view.project.releases)))],
+        "releases": [_shown(desk, view.project, index) for index in reversed(range(len(view.project.releases)))],
         "command": command_for(view),
         "script": script_for(view),
         "verify": view.project.fact("verify"),
@@ -220,29 +226,30 @@ def history_of(desk: Desk, view: ProjectView) -> Any:
         return None
     from reticent.ledger import ledger_path
 
-    said = view.content.get("release", {}).get("ledger")
-    path = ledger_path(view.project.folder / said if said else None)
-    changed = path.stat().st_mtime_ns if path.exists() else 0
-    settings = {"dataset": name, "ledger": str(path), "moment": f"{changed}"}
+    configured = view.content.get("release", {}).get("ledger")
+    path = ledger_path(view.project.folder / configured if configured else None)
+    modified = path.stat().st_mtime_ns if path.exists() else 0
+    settings = {"dataset": name, "ledger": str(path), "moment": f"{modified}"}
     job = desk.jobs.ask("history", settings)
     return job.result if job.state == "done" else None
 
 
-def _released(project: Project, place: int) -> dict[str, Any]:
-    """Return a release of the project by its place, the oldest first."""
+def _released(project: Project, index: int) -> dict[str, Any]:
+    """Return the release with this index, counted from the oldest."""
     released: list[dict[str, Any]] = project.releases[::-1]
-    if not 0 <= place < len(released):
+    if not 0 <= index < len(released):
         raise DataError("There is no such release.")
-    return released[place]
+    return released[index]
 
 
-def _shown(desk: Desk, project: Project, place: int) -> dict[str, Any]:
-    each = _released(project, place)
+def _shown(desk: Desk, project: Project, index: int) -> dict[str, Any]:
+    """Return a release for the page, with whether its report exists and the job that writes it."""
+    release = _released(project, index)
     return {
-        **each,
-        "place": place,
-        "has_report": report_path(each).exists(),
-        "writing": _report_job(desk, project, each),
+        **release,
+        "place": index,
+        "has_report": report_path(release).exists(),
+        "writing": _report_job(desk, project, release),
     }
 
 
@@ -276,26 +283,26 @@ def _publishing(desk: Desk, project: Project) -> Job | None:
 
     Once the folder of the release exists, it is out, whatever became of the process: then this is the job that describes it.
     """
-    asked = project.fact("publishing")
-    if asked is None:
+    publication = project.fact("publishing")
+    if publication is None:
         return None
-    job = desk.jobs.peek("publish", asked["settings"], project.cache)
+    job = desk.jobs.peek("publish", publication["settings"], project.cache)
     ended = job is None or job.state in ("failed", "stopped")
-    if ended and "path" in asked and (Path(asked["path"]) / "public" / "certificate.json").exists():
-        found = {"path": asked["path"], "moment": asked["settings"]["moment"]}
-        return desk.jobs.ask("released", found, folder=project.cache)
+    if ended and "path" in publication and (Path(publication["path"]) / "public" / "certificate.json").exists():
+        settings = {"path": publication["path"], "moment": publication["settings"]["moment"]}
+        return desk.jobs.ask("released", settings, folder=project.cache)
     return job
 
 
 def record_release(desk: Desk, project: Project) -> bool:
     """Record a completed publication in the project and begin its report, if the policy wants one; return True if there was one to record."""
-    asked, job = project.fact("publishing"), _publishing(desk, project)
-    if asked is None or job is None or job.state != "done":
+    publication, job = project.fact("publishing"), _publishing(desk, project)
+    if publication is None or job is None or job.state != "done":
         return False
-    made = {**job.result, "version": asked["version"]}
-    project.remember(releases=[*reversed(project.releases), made], publishing=None)
-    if project.content(asked["version"]).get("release", {}).get("report"):
-        _ask_report(desk, project, made)
+    release = {**job.result, "version": publication["version"]}
+    project.remember(releases=[*reversed(project.releases), release], publishing=None)
+    if project.content(publication["version"]).get("release", {}).get("report"):
+        _ask_report(desk, project, release)
     return True
 
 
@@ -303,18 +310,20 @@ def _new_name(releases: list[dict[str, Any]]) -> str:
     return f"releases/release-{len(releases) + 1}"
 
 
-def _one_of(given: str, known: tuple[str, ...]) -> str:
-    if given not in known:
-        raise PolicyError(f"There is no file format {given!r}. Choose one of {', '.join(known)}.")
-    return given
+def _one_of(choice: str, choices: tuple[str, ...]) -> str:
+    """Return ``choice``; raise :class:`PolicyError` if it is none of ``choices``."""
+    if choice not in choices:
+        raise PolicyError(f"There is no file format {choice!r}. Choose one of {', '.join(choices)}.")
+    return choice
 
 
 def _zipped(folder: Path) -> bytes:
+    """Return a folder's files as a ZIP archive, under ``public/``."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for each in sorted(folder.rglob("*")):
-            if each.is_file():
-                archive.write(each, f"public/{each.relative_to(folder)}")
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, f"public/{path.relative_to(folder)}")
     return packed.getvalue()
 
 
@@ -322,7 +331,7 @@ def _report(path: Path) -> Response:
     """Return the report with a content security policy that allows only its own inline styles, by hash."""
     text = path.read_text("utf-8")
     styles = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
-    hashes = " ".join(f"'sha256-{b64encode(sha256(each.encode()).digest()).decode()}'" for each in styles)
+    hashes = " ".join(f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" for style in styles)
     policy = (
         f"default-src 'none'; style-src {hashes or chr(39) + 'none' + chr(39)}; img-src data:; frame-ancestors 'none'"
     )
@@ -331,5 +340,5 @@ def _report(path: Path) -> Response:
 
 def release_words(found: Mapping[str, Any]) -> str:
     """Return a phrase for the number of releases in the ledger."""
-    entries = [each for each in found["entries"] if each["status"] != "withdrawn"]
+    entries = [entry for entry in found["entries"] if entry["status"] != "withdrawn"]
     return "never" if not entries else f"{len(entries)} times" if len(entries) > 1 else "once"

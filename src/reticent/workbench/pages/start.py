@@ -74,6 +74,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/upload")
     async def upload(request: Request) -> Response:
+        """Create a project from an uploaded data file; the project is deleted again if the upload fails."""
         name = safe_file_name(unquote(request.headers.get("x-file-name", "")))
         project = desk.projects.new(name, "uploaded")
         target = project.folder / "uploads" / name
@@ -104,6 +105,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/name")
     async def rename(request: Request, number: str) -> Response:
+        """Rename a project; names are cut to 120 characters."""
         project = desk.projects.find(number)
         name = str((await request.form()).get("name", "")).strip()[:120]
         if not name:
@@ -164,15 +166,20 @@ def moved_policy(path: Path, folder: Path) -> str:
 
     content = tomllib.loads(path.read_text("utf-8-sig"))
 
-    def moved(given: str) -> str:
-        return given if "://" in given or given.startswith("env:") else os.path.relpath(path.parent / given, folder)
+    def moved(location: str) -> str:
+        """Return a path relative to the other folder; database addresses stay as they are."""
+        return (
+            location
+            if "://" in location or location.startswith("env:")
+            else os.path.relpath(path.parent / location, folder)
+        )
 
     data = content.get("data", {})
     if isinstance(data.get("source"), str):
         data["source"] = moved(data["source"])
-    for described in content.get("hierarchies", {}).values():
-        if isinstance(described.get("file"), str):
-            described["file"] = moved(described["file"])
+    for hierarchy in content.get("hierarchies", {}).values():
+        if isinstance(hierarchy.get("file"), str):
+            hierarchy["file"] = moved(hierarchy["file"])
     for each in content.get("definition", []):
         if isinstance(each, dict) and isinstance(each.get("population"), str):
             each["population"] = moved(each["population"])
@@ -196,17 +203,17 @@ def begin_look(
 def _listed(folder: Path) -> dict[str, Any]:
     """List the subfolders and supported files of a folder."""
     try:
-        found = sorted(folder.resolve().iterdir(), key=lambda each: (not each.is_dir(), each.name.lower()))
+        paths = sorted(folder.resolve().iterdir(), key=lambda path: (not path.is_dir(), path.name.lower()))
     except OSError as error:
         raise DataError(f"{str(folder)!r} cannot be listed: {error.strerror}.") from None
     entries = []
-    for each in found:
-        if each.name.startswith("."):
+    for path in paths:
+        if path.name.startswith("."):
             continue
-        is_folder = each.is_dir()
-        if is_folder or each.suffix.lower() in _ENDINGS:
-            size = None if is_folder else each.stat().st_size
-            entries.append({"name": each.name, "path": str(each), "folder": is_folder, "size": size})
+        is_folder = path.is_dir()
+        if is_folder or path.suffix.lower() in _ENDINGS:
+            size = None if is_folder else path.stat().st_size
+            entries.append({"name": path.name, "path": str(path), "folder": is_folder, "size": size})
     parent = folder.resolve().parent
     return {"here": str(folder.resolve()), "parent": str(parent), "entries": entries[:_MOST_LISTED]}
 
