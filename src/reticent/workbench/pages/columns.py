@@ -159,7 +159,7 @@ def _role_name(proposed: str | None) -> str | None:
 
 
 def _adds(exposure: Any) -> dict[str, float]:
-    """Return, per column, its share of the unique people: those who are unique only because the column is known."""
+    """Return, per column, its share of the unique people: by how many the column on average raises their number once it is known."""
     if not exposure or not exposure["sets"]:
         return {}
     drivers = exposure["sets"][0]["drivers"]

@@ -31,21 +31,22 @@ def profile_columns(frame: pl.DataFrame, context: Any = None) -> list[dict[str, 
     return [_column(each, frame[each.name]) for each in profile(frame, context)]
 
 
-def _column(found: ColumnProfile, series: pl.Series) -> dict[str, Any]:
+def _column(column_profile: ColumnProfile, series: pl.Series) -> dict[str, Any]:
+    """Return the profile of one column as JSON-compatible data, with the chart of its distribution."""
     return {
-        "name": found.name,
-        "type": found.type,
-        "rows": found.rows,
-        "distinct": found.distinct,
-        "missing": found.nulls,
-        "single": found.single,
-        "uniqueness": float(found.uniqueness),
-        "lowest": cell_text(found.lowest),
-        "highest": cell_text(found.highest),
-        "missing_words": list(found.missing_words),
-        "missing_codes": list(found.missing_codes),
-        "hidden": found.hidden,
-        "chart": chart_of(found, series),
+        "name": column_profile.name,
+        "type": column_profile.type,
+        "rows": column_profile.rows,
+        "distinct": column_profile.distinct,
+        "missing": column_profile.nulls,
+        "single": column_profile.single,
+        "uniqueness": float(column_profile.uniqueness),
+        "lowest": cell_text(column_profile.lowest),
+        "highest": cell_text(column_profile.highest),
+        "missing_words": list(column_profile.missing_words),
+        "missing_codes": list(column_profile.missing_codes),
+        "hidden": column_profile.hidden,
+        "chart": chart_of(column_profile, series),
     }
 
 
@@ -68,21 +69,21 @@ def bins_of(series: pl.Series, kind: str, count: int = _BINS) -> dict[str, Any]:
     values = values[np.isfinite(values)]
     if not len(values):
         return {"kind": "none"}
-    low, high = (float(each) for each in np.quantile(values, [0.005, 0.995], method="nearest"))
+    low, high = (float(value) for value in np.quantile(values, [0.005, 0.995], method="nearest"))
     whole = kind in ("integer", "date")
     if whole:
         step = max(1.0, np.ceil((high - low + 1) / count))
         edges = low + step * np.arange(int(np.ceil((high - low + 1) / step)) + 1)
     else:
         edges = np.linspace(low, high if high > low else low + 1, count + 1)
-    held = np.histogram(np.clip(values, edges[0], np.nextafter(edges[-1], -np.inf)), edges)[0]
+    counts = np.histogram(np.clip(values, edges[0], np.nextafter(edges[-1], -np.inf)), edges)[0]
     outside = bool(values.min() < low), bool(values.max() > high)
     return {
         "kind": "bins",
-        "edges": [float(each) for each in edges],
+        "edges": [float(value) for value in edges],
         "labels": _bin_labels(edges, kind, outside),
         "ends": _end_labels(low, high, kind, outside),
-        "counts": [int(each) for each in held],
+        "counts": [int(value) for value in counts],
     }
 
 
@@ -117,18 +118,19 @@ def _end_labels(low: float, high: float, kind: str, outside: tuple[bool, bool]) 
 
 
 def _beyond(kind: str) -> tuple[str, str]:
+    """Return the words for values below the first and above the last bin."""
     return ("or earlier", "or later") if kind in ("date", "timestamp") else ("or less", "or more")
 
 
 def _edge_labels(values: Sequence[float], kind: str) -> list[str]:
     """Format values of a histogram alike. Years and codes read better without separators."""
     if kind == "date":
-        return [str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(each))) for each in values]
+        return [str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(value))) for value in values]
     if kind == "timestamp":
-        return [str(datetime.datetime.fromtimestamp(each / 1000, datetime.UTC).date()) for each in values]
-    if max(abs(each) for each in values) >= _GROUPED:
-        return [f"{each:,.0f}" for each in values]
-    return [f"{each:.0f}" if kind == "integer" else f"{each:.4g}" for each in values]
+        return [str(datetime.datetime.fromtimestamp(value / 1000, datetime.UTC).date()) for value in values]
+    if max(abs(value) for value in values) >= _GROUPED:
+        return [f"{value:,.0f}" for value in values]
+    return [f"{value:.0f}" if kind == "integer" else f"{value:.4g}" for value in values]
 
 
 def profiles(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
@@ -142,20 +144,20 @@ def exposure(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> d
     table, context = table_of(folder, policy), reporter.context()
     if not table.quasi:
         return {"sets": [], "rows": table.rows}
-    seen = exposures(table, (), 0, context=context)
+    known_sets = exposures(table, (), 0, context=context)
     risks = risk_views(table, _SETS, context=context)
     return {
         "rows": table.rows,
         "several_rows": bool(table.several_rows),
         "sets": [
             {
-                "columns": list(each.columns),
-                "rows": each.rows,
-                "groups": each.groups,
-                "k": each.k,
-                "unique": each.unique_rows,
-                "success": float(each.success),
-                "homogeneous": each.homogeneous_rows,
+                "columns": list(known_set.columns),
+                "rows": known_set.rows,
+                "groups": known_set.groups,
+                "k": known_set.k,
+                "unique": known_set.unique_rows,
+                "success": float(known_set.success),
+                "homogeneous": known_set.homogeneous_rows,
                 "drivers": [
                     {
                         "column": one.column,
@@ -177,7 +179,7 @@ def exposure(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> d
                     for one in risk.sets
                 ],
             }
-            for each, risk in zip(seen, risks, strict=True)
+            for known_set, risk in zip(known_sets, risks, strict=True)
         ],
     }
 
@@ -188,17 +190,17 @@ def exposed(reporter: Reporter, folder: str, policy: str, count: int = 8, stamp:
     return {
         "sets": [
             {
-                "columns": list(each.columns),
+                "columns": list(known_set.columns),
                 "groups": [
                     {
-                        "quasi": {name: label_text(label) for name, label in one.quasi.items()},
-                        "people": one.people,
-                        "histogram": [[label_text(label), times] for label, times in one.histogram.items()],
+                        "quasi": {name: label_text(label) for name, label in group.quasi.items()},
+                        "people": group.people,
+                        "histogram": [[label_text(label), times] for label, times in group.histogram.items()],
                     }
-                    for one in each.exposed
+                    for group in known_set.exposed
                 ],
             }
-            for each in exposures(table, (), min(count, _MOST_EXPOSED), context=reporter.context())
+            for known_set in exposures(table, (), min(count, _MOST_EXPOSED), context=reporter.context())
         ]
     }
 
@@ -213,33 +215,40 @@ def hierarchy(
 ) -> dict[str, Any]:
     """Return the levels of a column's hierarchy, or of an unsaved ``description``: labels, rows per label, and the number of distinct combinations."""
     table = table_of(folder, policy)
-    place = list(table.quasi).index(column)
+    index = list(table.quasi).index(column)
     frequencies = count_table(table, reporter.context(), sensitive=False)
-    kept = frequencies.hierarchies[place]
-    rows = np.bincount(frequencies.codes[place], weights=frequencies.sizes, minlength=kept.size)
-    bound, leaf = (kept, np.arange(kept.size)) if description is None else _rebound(kept, rows > 0, description, folder)
-    rest = [each for each in range(len(table.quasi)) if each != place]
-    nobody = np.zeros(len(frequencies), np.int32)
-    others, count = frequencies.group_ids(frequencies.levels, rest) if rest else (nobody, 1)
-    here = leaf[frequencies.codes[place]]
-    held = np.bincount(here, weights=frequencies.sizes, minlength=bound.size)
-    levels = [_level(number, level, here, others, count, held) for number, level in enumerate(bound.levels)]
+    current = frequencies.hierarchies[index]
+    rows = np.bincount(frequencies.codes[index], weights=frequencies.sizes, minlength=current.size)
+    bound, leaf = (
+        (current, np.arange(current.size)) if description is None else _rebound(current, rows > 0, description, folder)
+    )
+    other_columns = [column_index for column_index in range(len(table.quasi)) if column_index != index]
+    one_group = np.zeros(len(frequencies), np.int32)
+    other_groups, group_count = (
+        frequencies.group_ids(frequencies.levels, other_columns) if other_columns else (one_group, 1)
+    )
+    leaf_by_group = leaf[frequencies.codes[index]]
+    leaf_rows = np.bincount(leaf_by_group, weights=frequencies.sizes, minlength=bound.size)
+    levels = [
+        _level(number, level, leaf_by_group, other_groups, group_count, leaf_rows)
+        for number, level in enumerate(bound.levels)
+    ]
     return {
         "column": column,
-        "leaves": kept.size,
+        "leaves": current.size,
         "levels": levels,
         "lowest": bound.lowest,
         "highest": bound.height,
-        "numeric": kept.is_numeric,
+        "numeric": current.is_numeric,
         "rows": int(rows.sum()),
-        "values": _leaves(kept, rows),
-        "paths": _paths(bound, held),
+        "values": _leaves(current, rows),
+        "paths": _paths(bound, leaf_rows),
     }
 
 
-def _paths(bound: BoundHierarchy, held: _Array) -> list[list[str]]:
+def _paths(bound: BoundHierarchy, leaf_rows: _Array) -> list[list[str]]:
     """Return every occurring value with its label on each level except full suppression; empty if there are too many values to edit one by one."""
-    used = np.flatnonzero(held)
+    used = np.flatnonzero(leaf_rows)
     if len(used) > _EDITABLE:
         return []
     top = bound.levels[-1]
@@ -247,39 +256,49 @@ def _paths(bound: BoundHierarchy, held: _Array) -> list[list[str]]:
     return [[str(level.labels[int(level.parts[leaf])]) for level in inner] for leaf in used if leaf != bound.null_leaf]
 
 
-def _leaves(kept: BoundHierarchy, rows: _Array) -> list[dict[str, Any]]:
+def _leaves(bound: BoundHierarchy, rows: _Array) -> list[dict[str, Any]]:
     """Return the values with their row counts, in domain order; only the most frequent ones if there are many."""
     used = np.flatnonzero(rows)
     order = used if len(used) <= _EDITABLE else np.sort(np.argsort(-rows, kind="stable")[:_EDITABLE])
-    return [{"value": cell_text(kept.leaves[int(each)]), "rows": int(rows[each])} for each in order]
+    return [{"value": cell_text(bound.leaves[int(leaf)]), "rows": int(rows[leaf])} for leaf in order]
 
 
-def _level(number: int, level: Level, leaf: _Array, others: _Array, count: int, held: _Array) -> dict[str, Any]:
-    """Return one level: its labels with row counts, and the number of distinct quasi-identifier combinations if the column is published at it."""
-    rows = np.bincount(level.parts, weights=held, minlength=level.size)
+def _level(
+    number: int, level: Level, leaf_by_group: _Array, other_groups: _Array, group_count: int, leaf_rows: _Array
+) -> dict[str, Any]:
+    """Return one level: its labels with row counts, and the number of distinct quasi-identifier combinations if the column is published at it.
+
+    For each distinct combination, ``leaf_by_group`` is the column's value index and ``other_groups`` the group (below ``group_count``) of all other columns.
+    """
+    rows = np.bincount(level.parts, weights=leaf_rows, minlength=level.size)
     used = np.flatnonzero(rows)
     order = used if len(used) <= _MOST_LABELS else used[np.argsort(-rows[used], kind="stable")[:_MOST_LABELS]]
     return {
         "level": number,
         "size": len(used),
-        "combinations": len(np.unique(level.parts[leaf].astype(np.int64) * count + others)),
-        "values": [{"label": label_text(str(level.labels[int(each)])), "rows": int(rows[each])} for each in order],
+        "combinations": len(np.unique(level.parts[leaf_by_group].astype(np.int64) * group_count + other_groups)),
+        "values": [
+            {"label": label_text(str(level.labels[int(label_index)])), "rows": int(rows[label_index])}
+            for label_index in order
+        ],
         "more": len(used) - len(order),
     }
 
 
 def _rebound(
-    kept: BoundHierarchy, occurs: _Array, description: Mapping[str, Any], folder: str
+    current: BoundHierarchy, occurs: _Array, description: Mapping[str, Any], folder: str
 ) -> tuple[BoundHierarchy, _Array]:
     """Bind another hierarchy to the values of a column; return it with the new leaf index of every old leaf that occurs."""
-    made = hierarchy_from(description, f"column {kept.column!r}", folder)
-    missing = kept.null_leaf is not None and bool(occurs[kept.null_leaf])
-    filled = np.flatnonzero(occurs & (np.arange(kept.size) != (-1 if kept.null_leaf is None else kept.null_leaf)))
-    values = kept.leaves.gather(filled)
-    bound = made.bind(values, kept.column)
-    leaf = np.zeros(kept.size, dtype=np.int64)
+    unbound = hierarchy_from(description, f"column {current.column!r}", folder)
+    missing = current.null_leaf is not None and bool(occurs[current.null_leaf])
+    filled = np.flatnonzero(
+        occurs & (np.arange(current.size) != (-1 if current.null_leaf is None else current.null_leaf))
+    )
+    values = current.leaves.gather(filled)
+    bound = unbound.bind(values, current.column)
+    leaf = np.zeros(current.size, dtype=np.int64)
     leaf[filled] = bound.codes(values)
     if missing:
         bound = bound.with_null_leaf()
-        leaf[kept.null_leaf] = bound.size - 1
+        leaf[current.null_leaf] = bound.size - 1
     return bound, leaf

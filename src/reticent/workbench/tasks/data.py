@@ -47,18 +47,19 @@ def afford(
 def _inspected(
     reporter: Reporter, folder: str, location: str, options: Mapping[str, Any], template: str | None, *, prices: bool
 ) -> dict[str, Any]:
+    """Return the proposal for a file as JSON-compatible data; with ``prices``, based on measured information loss."""
     home = Path(folder)
     address = location if "://" in location or location.startswith("env:") else os.path.normpath(home / location)
-    found = inspect(
+    proposal = inspect(
         address, output=home / "policy.toml", **options, template=template, prices=prices, context=reporter.context()
     )
-    compared = found.priced.compared
+    compared = proposal.priced.compared
     return {
-        "text": found.text,
-        "refusal": found.proposal.refusal,
-        "rows": found.proposal.rows,
-        "headline": list(found.headline),
-        "notes": list(found.notes),
+        "text": proposal.text,
+        "refusal": proposal.proposal.refusal,
+        "rows": proposal.proposal.rows,
+        "headline": list(proposal.headline),
+        "notes": list(proposal.notes),
         "columns": {
             each.name: {
                 "role": each.role,
@@ -67,10 +68,10 @@ def _inspected(
                 "coarsen": _plain(each.coarsen),
                 "safe_harbor": each.safe_harbor,
             }
-            for each in found.proposal.columns
+            for each in proposal.proposal.columns
         },
-        "left_out": [{"column": each.column, "price": each.price} for each in found.priced.left_out],
-        "prices": [_plain(each.as_dict()) for each in found.priced.prices],
+        "left_out": [{"column": each.column, "price": each.price} for each in proposal.priced.left_out],
+        "prices": [_plain(each.as_dict()) for each in proposal.priced.prices],
         "methods": None if compared is None else _plain(compared.as_dict()),
         "loss": None if compared is None else compared.best.loss,
     }

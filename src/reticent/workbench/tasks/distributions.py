@@ -23,14 +23,14 @@ def distributions(table: Table, made: Preview) -> list[dict[str, Any]]:
     if table.streamed:
         return []
     labels_by_column = {column.name: column.labels for column in made.side.manifest.columns}
-    shown = made.side.frame
+    published = made.side.frame
     charts = []
     for name in (*table.quasi, *table.sensitive):
-        if name not in shown.columns:
+        if name not in published.columns:
             continue
         counted = table.frame[name].value_counts(sort=True, name="times")
         if counted.height <= _MOST_VALUES:
-            after = spread(counted[name], shown[name], labels_by_column.get(name) or {})
+            after = spread(counted[name], published[name], labels_by_column.get(name) or {})
             charts.append({"column": name, **_chart(table.frame[name], counted, after)})
     return charts
 
@@ -59,13 +59,13 @@ def _chart(series: pl.Series, counted: pl.DataFrame, after: NDArray[np.float64])
             line = on_line(values, kind)
             known, edges = np.isfinite(line), np.array(chart["edges"])
             inside = np.clip(line[known], edges[0], np.nextafter(edges[-1], -np.inf))
-            held = np.histogram(inside, edges, weights=after[known])[0]
-            return {**chart, "after": [float(each) for each in held]}
+            after_counts = np.histogram(inside, edges, weights=after[known])[0]
+            return {**chart, "after": [float(count) for count in after_counts]}
     times = counted["times"].to_numpy()
     return {
         "kind": "values",
         "labels": [cell_text(value) or "missing" for value in values.head(_BARS).to_list()],
-        "counts": [int(each) for each in times[:_BARS]],
-        "after": [float(each) for each in after[:_BARS]],
+        "counts": [int(count) for count in times[:_BARS]],
+        "after": [float(count) for count in after[:_BARS]],
         "others": [int(times[_BARS:].sum()), float(after[_BARS:].sum())],
     }

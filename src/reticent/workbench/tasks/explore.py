@@ -39,37 +39,39 @@ _LIMITS = ("0", "0.01", "0.02", "0.05", "0.1", "0.2")
 
 def solutions(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
     """Search all full-domain generalizations of the table; return which satisfy the definition, their information loss, and the best one."""
-    read, table = policy_of(folder, policy), table_of(folder, policy)
-    method = read.sections.method
+    parsed, table = policy_of(folder, policy), table_of(folder, policy)
+    method = parsed.sections.method
     settings: dict[str, Any] = {"suppression": method.get("suppression", "0.05") if _is_lattice(method) else "0.05"}
     for name in ("objective", "weights", "floor"):
         if _is_lattice(method) and name in method:
             settings[name] = method[name]
-    size = int(np.prod([float(each.height - each.lowest + 1) for each in table.hierarchies]))
+    size = int(np.prod([float(hierarchy.height - hierarchy.lowest + 1) for hierarchy in table.hierarchies]))
     context = reporter.context()
     if size > _QUICK_NODES:
-        first = rt.search(table, read.definition, seconds=0.7, **settings, context=context)
+        first = rt.search(table, parsed.definition, seconds=0.7, **settings, context=context)
         reporter.early(_space(table, first, settings, size))
-    found = rt.search(table, read.definition, **settings, context=reporter.context())
+    result = rt.search(table, parsed.definition, **settings, context=reporter.context())
     if size <= _MOST_NODES:
-        reporter.early(_space(table, found, settings, size))
-        _ = found.passing_nodes
-    return _space(table, found, settings, size)
+        reporter.early(_space(table, result, settings, size))
+        _ = result.passing_nodes
+    return _space(table, result, settings, size)
 
 
 def _is_lattice(method: Mapping[str, Any]) -> bool:
     return str(method.get("name", "Lattice")) == "Lattice"
 
 
-def _space(table: Table, found: Any, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
+def _space(table: Table, result: Any, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
     """Return a search result as JSON-compatible data; only the best nodes if many were evaluated."""
-    log = {each.levels: each for each in found.evaluator.log}
+    log = {each.levels: each for each in result.evaluator.log}
     listed = sorted(log.values(), key=lambda each: (not each.passes, each.objective is None, each.objective or 0.0))
-    columns = list(found.floor)
+    columns = list(result.floor)
     # Nodes are classified lazily, on first access.
-    passing = found.__dict__.get("passing_nodes")
+    passing = result.__dict__.get("passing_nodes")
     classified = [] if passing is None else passing.ravel().tolist()
-    known = {tuple(found.evaluator.space.node(place)): bool(good) for place, good in enumerate(classified)}
+    passes_by_node = {
+        tuple(result.evaluator.space.node(index)): bool(passes) for index, passes in enumerate(classified)
+    }
     return {
         "columns": columns,
         "lowest": [each.lowest for each in table.hierarchies],
@@ -82,11 +84,11 @@ def _space(table: Table, found: Any, settings: Mapping[str, Any], size: int) -> 
         "rows": table.rows,
         "evaluated": len(log),
         "suppression": str(settings["suppression"]),
-        "objective": found.objective,
-        "proven": found.proven,
-        "bound": found.bound,
-        "best": None if found.best is None else [found.best.levels[name] for name in columns],
-        "value": None if found.best is None else found.best.objective,
+        "objective": result.objective,
+        "proven": result.proven,
+        "bound": result.bound,
+        "best": None if result.best is None else [result.best.levels[name] for name in columns],
+        "value": None if result.best is None else result.best.objective,
         "nodes": [
             {
                 "levels": list(each.levels),
@@ -97,7 +99,7 @@ def _space(table: Table, found: Any, settings: Mapping[str, Any], size: int) -> 
             }
             for each in islice(listed, _MOST_NODES)
         ],
-        "status": [[list(levels), good] for levels, good in known.items() if levels not in log],
+        "status": [[list(levels), passes] for levels, passes in passes_by_node.items() if levels not in log],
     }
 
 
@@ -108,50 +110,54 @@ def candidate(
 
     For a large table with several candidate methods, the result of the first one is sent early.
     """
-    read, table = policy_of(folder, policy), table_of(folder, policy)
+    parsed, table = policy_of(folder, policy), table_of(folder, policy)
     if method is None and table.rows > _SLOW_ROWS:
-        compared = read.method(table, read.definition)
-        if isinstance(compared, Cheapest):
+        policy_method = parsed.method(table, parsed.definition)
+        if isinstance(policy_method, Cheapest):
             with suppress(Infeasible, PolicyError):
-                quick = previewed(read, table, compared.candidates[0].describe(), reporter.context())
+                quick = previewed(parsed, table, policy_method.candidates[0].describe(), reporter.context())
                 reporter.early(_described(table, quick))
-    return _described(table, previewed(read, table, method, reporter.context()))
+    return _described(table, previewed(parsed, table, method, reporter.context()))
 
 
-def _described(table: Table, made: Preview | MechanismPreview) -> dict[str, Any]:
+def _described(table: Table, draft: Preview | MechanismPreview) -> dict[str, Any]:
     """Return a preview as JSON-compatible data."""
-    told: dict[str, Any] = {
-        "method": _plain_method(made.method),
-        "name": str(made.method.get("name")),
-        "definition": str(made.definition),
-        "verdict": made.headline.title,
-        "reasons": list(made.headline.reasons),
-        "sentences": list(made.sentences),
-        "not_covered": list(made.not_covered),
-        "rows": made.rows,
+    described: dict[str, Any] = {
+        "method": _plain_method(draft.method),
+        "name": str(draft.method.get("name")),
+        "definition": str(draft.definition),
+        "verdict": draft.headline.title,
+        "reasons": list(draft.headline.reasons),
+        "sentences": list(draft.sentences),
+        "not_covered": list(draft.not_covered),
+        "rows": draft.rows,
         "of": table.rows,
-        "suppressed": made.suppressed,
-        "loss": made.utility.get("loss"),
-        "loss_by_column": {name: float(value) for name, value in made.loss_by_column.items()},
+        "suppressed": draft.suppressed,
+        "loss": draft.utility.get("loss"),
+        "loss_by_column": {name: float(value) for name, value in draft.loss_by_column.items()},
         "measures": {
-            name: _figure(made.utility.get(name))
+            name: _figure(draft.utility.get(name))
             for name in ("loss", "ncp", "discernibility", "average_group_size", "kl", "standard_error")
-            if name in made.utility
+            if name in draft.utility
         },
-        "proven": made.search.get("proven"),
-        "levels": made.search.get("chosen") if "columns" in made.search else None,
-        "level_columns": made.search.get("columns"),
+        "proven": draft.search.get("proven"),
+        "levels": draft.search.get("chosen") if "columns" in draft.search else None,
+        "level_columns": draft.search.get("columns"),
     }
-    if isinstance(made, MechanismPreview):
-        return {**told, "error": made.error.words, "figures": {k: _figure(v) for k, v in made.error.figures.items()}}
-    groups = made.groups
+    if isinstance(draft, MechanismPreview):
+        return {
+            **described,
+            "error": draft.error.words,
+            "figures": {k: _figure(v) for k, v in draft.error.figures.items()},
+        }
+    groups = draft.groups
     if groups is not None:
         sizes = np.asarray(groups.people)
-        told |= {"groups": len(groups), "smallest": int(sizes.min()), "sizes": _sizes(sizes)}
-    asked = made.query_error()
-    if asked is not None:
-        told["query_error"] = _query_error(asked)
-    return {**told, **_before_and_after(table, made), "distributions": distributions(table, made)}
+        described |= {"groups": len(groups), "smallest": int(sizes.min()), "sizes": _sizes(sizes)}
+    measured = draft.query_error()
+    if measured is not None:
+        described["query_error"] = _query_error(measured)
+    return {**described, **_before_and_after(table, draft), "distributions": distributions(table, draft)}
 
 
 def _query_error(measured: WorkloadError) -> dict[str, Any]:
@@ -172,26 +178,28 @@ def previewed(
     read: Policy, table: Table, method: Mapping[str, Any] | None, context: Context
 ) -> Preview | MechanismPreview:
     """Preview the release by the policy's method, or by ``method``."""
-    wanted = read.definition
+    definition = read.definition
     if method is None:
-        chosen = read.method(table, wanted)
+        chosen = read.method(table, definition)
     elif "name" in method:
         chosen = method_from(str(method["name"]), {k: v for k, v in method.items() if k != "name"})
     else:
-        chosen = default_method(table, wanted, dict(method))
+        chosen = default_method(table, definition, dict(method))
     with read.hinting("hierarchies", "declared", "roles", "method"):
-        return preview(table, wanted, chosen, models=read.sections.analysis.models, context=context)
+        return preview(table, definition, chosen, models=read.sections.analysis.models, context=context)
 
 
-def _plain_method(described: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(name): _figure(value) for name, value in described.items()}
+def _plain_method(method: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a method's description as JSON-compatible data."""
+    return {str(name): _figure(value) for name, value in method.items()}
 
 
 def _figure(value: Any) -> Any:
+    """Return a value as JSON-compatible data: exact numbers become floats, infinities and NaN become None, other objects text."""
     if isinstance(value, Mapping):
-        return {str(name): _figure(each) for name, each in value.items()}
+        return {str(name): _figure(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_figure(each) for each in value]
+        return [_figure(item) for item in value]
     if value is None or isinstance(value, bool | int | str):
         return value
     try:
@@ -217,30 +225,30 @@ def _sizes(people: np.ndarray[Any, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _before_and_after(table: Table, made: Preview) -> dict[str, Any]:
+def _before_and_after(table: Table, draft: Preview) -> dict[str, Any]:
     """Return sample rows before and after publication; only published rows if there is no row-by-row recoding."""
-    published = made.frame
-    if made.recoding is None or table.streamed or made.recoding.rows is not None:
+    published = draft.frame
+    if draft.recoding is None or table.streamed or draft.recoding.rows is not None:
         return {
             "before": None,
             "after": {
                 "columns": published.columns,
-                "rows": [[cell_text(each) for each in row] for row in published.rows()],
+                "rows": [[cell_text(value) for value in row] for row in published.rows()],
             },
         }
     step = max(table.rows // _ROWS_SHOWN, 1)
     rows = table.frame.gather_every(step).head(_ROWS_SHOWN)
     columns = [name for name in (*table.quasi, *table.sensitive, *table.declared) if name in rows.columns]
-    labels, kept = made.recoding.place(rows.select(columns), "suppress")
-    places = np.cumsum(np.asarray(kept)) - 1
+    labels, is_kept = draft.recoding.place(rows.select(columns), "suppress")
+    published_index = np.cumsum(np.asarray(is_kept)) - 1
     before: list[list[str | None]] = []
     after: list[list[str | None] | None] = []
-    for number, row in enumerate(rows.select(columns).iter_rows(named=True)):
+    for row_index, row in enumerate(rows.select(columns).iter_rows(named=True)):
         before.append([cell_text(row[name]) for name in columns])
-        if not kept[number]:
+        if not is_kept[row_index]:
             after.append(None)
             continue
-        shown = {**row, **labels.row(int(places[number]), named=True)}
+        shown = {**row, **labels.row(int(published_index[row_index]), named=True)}
         after.append(
             [None if row[name] is None and shown[name] == NULL_LABEL else cell_text(shown[name]) for name in columns]
         )
@@ -256,9 +264,9 @@ def _before_and_after(table: Table, made: Preview) -> dict[str, Any]:
 def attacks(
     reporter: Reporter, folder: str, policy: str, method: Mapping[str, Any] | None = None, stamp: str = ""
 ) -> dict[str, Any]:
-    """The success of every adversary on the original table and on the candidate release, side by side."""
+    """Return the success of every adversary on the original table and on the candidate release, side by side."""
     context = reporter.context()
-    made = previewed(policy_of(folder, policy), table_of(folder, policy), method, context)
+    draft = previewed(policy_of(folder, policy), table_of(folder, policy), method, context)
     context.step("running adversaries before and after")
     return {
         "pairs": [
@@ -275,67 +283,69 @@ def attacks(
                 "judged": after.judged,
                 "example": after.example,
             }
-            for before, after in made.attacks
+            for before, after in draft.attacks
         ],
-        "random": isinstance(made, MechanismPreview),
+        "random": isinstance(draft, MechanismPreview),
     }
 
 
 def methods(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
     """Return risk and information loss of every registered method that supports the definition and needs no further parameters."""
     read, table = policy_of(folder, policy), table_of(folder, policy)
-    wanted = read.definition
+    definition = read.definition
     sampled = table.rows > _SLOW_ROWS and not table.streamed and not table.several_rows
-    judged = table.only(_some_rows(table.rows)) if sampled else table
-    own = read.method(table, wanted)
-    ways: list[tuple[str, Any]] = [(f"{type(own).__name__} (this policy)", own)]
+    judged_table = table.only(_some_rows(table.rows)) if sampled else table
+    policy_method = read.method(table, definition)
+    candidates: list[tuple[str, Any]] = [(f"{type(policy_method).__name__} (this policy)", policy_method)]
     for name in METHODS:
-        made = _made(name)
-        if made is not None and all(part.kind in made.keeps for part in wanted.parts()):
-            ways.append((name, made))
-    found: list[dict[str, Any]] = []
+        instance = _made(name)
+        if instance is not None and all(part.kind in instance.keeps for part in definition.parts()):
+            candidates.append((name, instance))
+    compared: list[dict[str, Any]] = []
     context = reporter.context()
-    for place, (name, way) in enumerate(ways):
-        context.step(f"trying {name}", place, len(ways))
-        row = _tried(judged, wanted, way, context)
-        found.append(
+    for index, (name, candidate_method) in enumerate(candidates):
+        context.step(f"trying {name}", index, len(candidates))
+        row = _tried(judged_table, definition, candidate_method, context)
+        compared.append(
             {
                 "name": name,
-                "method": _plain_method(way.describe()),
-                "own": place == 0,
+                "method": _plain_method(candidate_method.describe()),
+                "own": index == 0,
                 "problem": row["problem"],
                 **{
                     key: _figure(row[key]) for key in ("loss", "suppressed", "groups", "smallest", "highest_risk", "kl")
                 },
             }
         )
-        reporter.early({"methods": list(found), "sampled": sampled, "rows": judged.rows, "finished": False})
-    return {"methods": found, "sampled": sampled, "rows": judged.rows, "finished": True}
+        reporter.early({"methods": list(compared), "sampled": sampled, "rows": judged_table.rows, "finished": False})
+    return {"methods": compared, "sampled": sampled, "rows": judged_table.rows, "finished": True}
 
 
-def _tried(table: Table, wanted: Definition, way: Any, context: Context) -> Mapping[str, Any]:
+def _tried(table: Table, definition: Definition, method: Any, context: Context) -> Mapping[str, Any]:
     """Return one method as a row of the comparison, with a message if it exceeds the time limit."""
-    until = time.monotonic() + _PATIENCE
-    hurried = Context(stop=lambda: context.stop() or time.monotonic() > until, memo=context.memo)
+    deadline = time.monotonic() + _PATIENCE
+    limited = Context(stop=lambda: context.stop() or time.monotonic() > deadline, memo=context.memo)
     try:
-        return compare(table, [wanted], [way], attacks=False, context=hurried).table.row(0, named=True)
+        return compare(table, [definition], [method], attacks=False, context=limited).table.row(0, named=True)
     except Cancelled:
         if context.stop():
             raise
-        nothing = dict.fromkeys(("loss", "suppressed", "groups", "smallest", "highest_risk", "kl"))
+        no_figures = dict.fromkeys(("loss", "suppressed", "groups", "smallest", "highest_risk", "kl"))
         return {
-            **nothing,
+            **no_figures,
             "problem": f"It takes longer than {_PATIENCE:.0f} seconds on this table and was stopped.",
         }
 
 
 def _some_rows(rows: int) -> pl.Series:
-    chosen = np.zeros(rows, dtype=bool)
-    chosen[np.random.default_rng(0).choice(rows, _SAMPLED, replace=False)] = True
-    return pl.Series(chosen)
+    """Return a Boolean mask that samples a fixed number of the rows; always the same rows."""
+    is_chosen = np.zeros(rows, dtype=bool)
+    is_chosen[np.random.default_rng(0).choice(rows, _SAMPLED, replace=False)] = True
+    return pl.Series(is_chosen)
 
 
 def _made(name: str) -> Any:
+    """Return a registered method with its default parameters; None if it has required ones or a package is missing."""
     try:
         return load("method", name)()
     except (TypeError, PolicyError, ImportError):
@@ -344,47 +354,66 @@ def _made(name: str) -> Any:
 
 def prices(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
     """Return the information loss of the policy's method at stricter and weaker values of every parameter, and at other suppression limits."""
-    read, table = policy_of(folder, policy), table_of(folder, policy)
+    parsed, table = policy_of(folder, policy), table_of(folder, policy)
     context = reporter.context()
     sampled = table.rows > _SLOW_ROWS and not table.streamed and not table.several_rows
-    judged = table.only(_some_rows(table.rows)) if sampled else table
-    chosen = read.method(table, read.definition)
-    takes_limit = "suppression" in read.sections.method or _has_limit(chosen)
-    own = str(read.sections.method.get("suppression", "0"))
-    steps = [(None, None, None, list(read.sections.definition)), *_changes(read.sections.definition)]
-    limits = sorted({*_LIMITS, own}, key=float) if takes_limit else []
-    told: dict[str, Any] = {"suppression": own, "sampled": sampled, "rows": judged.rows, "method": _method_name(chosen)}
-    found: list[dict[str, Any]] = []
-    for place, (number, parameter, value, definitions) in enumerate(steps):
-        context.step("pricing guarantees", place, len(steps) + len(limits))
-        price = _price(judged, definitions, read, {}, context)
-        found.append({"definition": number, "parameter": parameter, "value": value, **price})
-        reporter.early({"prices": list(found), "limits": [], **told})
-    priced: list[dict[str, Any]] = []
-    for place, limit in enumerate(limits):
-        context.step("pricing suppression", len(steps) + place, len(steps) + len(limits))
+    judged_table = table.only(_some_rows(table.rows)) if sampled else table
+    chosen = parsed.method(table, parsed.definition)
+    takes_limit = "suppression" in parsed.sections.method or _has_limit(chosen)
+    policy_limit = str(parsed.sections.method.get("suppression", "0"))
+    steps = [(None, None, None, list(parsed.sections.definition)), *_changes(parsed.sections.definition)]
+    limits = sorted({*_LIMITS, policy_limit}, key=float) if takes_limit else []
+    common: dict[str, Any] = {
+        "suppression": policy_limit,
+        "sampled": sampled,
+        "rows": judged_table.rows,
+        "method": _method_name(chosen),
+    }
+    priced_changes: list[dict[str, Any]] = []
+    for index, (number, parameter, value, definitions) in enumerate(steps):
+        context.step("pricing guarantees", index, len(steps) + len(limits))
+        price = _price(judged_table, definitions, parsed, {}, context)
+        priced_changes.append({"definition": number, "parameter": parameter, "value": value, **price})
+        reporter.early({"prices": list(priced_changes), "limits": [], **common})
+    priced_limits: list[dict[str, Any]] = []
+    for index, limit in enumerate(limits):
+        context.step("pricing suppression", len(steps) + index, len(steps) + len(limits))
         # The loss at the policy's own limit is already known.
-        price = found[0] if limit == own else _price(judged, steps[0][3], read, {"suppression": limit}, context)
-        priced.append({"limit": limit, **{name: price[name] for name in ("loss", "suppressed", "problem", "stopped")}})
-    return {"prices": found, "limits": [_bounded(each, priced, judged.rows) for each in priced], **told}
+        price = (
+            priced_changes[0]
+            if limit == policy_limit
+            else _price(judged_table, steps[0][3], parsed, {"suppression": limit}, context)
+        )
+        priced_limits.append(
+            {"limit": limit, **{name: price[name] for name in ("loss", "suppressed", "problem", "stopped")}}
+        )
+    return {
+        "prices": priced_changes,
+        "limits": [_bounded(limit_price, priced_limits, judged_table.rows) for limit_price in priced_limits],
+        **common,
+    }
 
 
 def _bounded(price: Mapping[str, Any], others: Sequence[Mapping[str, Any]], rows: int) -> dict[str, Any]:
-    """Return the price of a suppression limit; of one that was not computed to the end the least loss of the others that suppress no more than it allows."""
+    """Return the price of a suppression limit.
+
+    If its computation was stopped, the least loss of the ``others`` that suppress no more than it allows stands for it, as an upper bound (``at_most``).
+    """
     allowed = [
-        each
-        for each in others
-        if each["loss"] is not None and each["suppressed"] <= exact(price["limit"], "suppression") * rows
+        other
+        for other in others
+        if other["loss"] is not None and other["suppressed"] <= exact(price["limit"], "suppression") * rows
     ]
     if not price["stopped"] or not allowed:
         return {**price, "at_most": False}
-    least = min(allowed, key=lambda each: float(each["loss"]))
+    least = min(allowed, key=lambda other: float(other["loss"]))
     return {**price, "loss": least["loss"], "suppressed": least["suppressed"], "at_most": True}
 
 
 def _has_limit(method: Any) -> bool:
-    ways = method.candidates if isinstance(method, Cheapest) else (method,)
-    return any("suppression" in way.describe() for way in ways)
+    """True if the method, or one of those that it chooses from, has a suppression limit."""
+    candidates = method.candidates if isinstance(method, Cheapest) else (method,)
+    return any("suppression" in candidate.describe() for candidate in candidates)
 
 
 def _method_name(method: Any) -> str:
@@ -392,15 +421,15 @@ def _method_name(method: Any) -> str:
 
 
 def _changes(definitions: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, Any, list[dict[str, Any]]]]:
-    """Return every parameter that has stricter and weaker values, with the changed definitions."""
-    found = []
-    for number, given in enumerate(definitions):
-        for parameter, value in given.items():
-            for changed in next_values(parameter, value):
-                others = [dict(each) for each in definitions]
-                others[number] = {**given, parameter: changed}
-                found.append((number, parameter, changed, others))
-    return found
+    """Return (index of the definition, parameter, new value, all definitions with it) for each stricter or weaker value."""
+    changes = []
+    for number, definition in enumerate(definitions):
+        for parameter, value in definition.items():
+            for changed_value in next_values(parameter, value):
+                changed_definitions = [dict(unchanged) for unchanged in definitions]
+                changed_definitions[number] = {**definition, parameter: changed_value}
+                changes.append((number, parameter, changed_value, changed_definitions))
+    return changes
 
 
 def next_values(parameter: str, value: Any) -> list[Any]:
@@ -408,8 +437,8 @@ def next_values(parameter: str, value: Any) -> list[Any]:
     if isinstance(value, bool):
         return []
     if parameter in ("k", "l", "m", "p") and isinstance(value, int):
-        ladder = [2, 3, 4, 5, 7, 10, 12, 15, 20, 30, 50, 100]
-        below, above = [each for each in ladder if each < value], [each for each in ladder if each > value]
+        steps = [2, 3, 4, 5, 7, 10, 12, 15, 20, 30, 50, 100]
+        below, above = [step for step in steps if step < value], [step for step in steps if step > value]
         return [*below[-1:], *above[:1]]
     if parameter in ("t", "c", "h", "alpha", "beta", "delta", "limit"):
         try:
@@ -423,16 +452,16 @@ def next_values(parameter: str, value: Any) -> list[Any]:
 def _price(
     table: Table,
     definitions: Sequence[Mapping[str, Any]],
-    read: Policy,
+    parsed: Policy,
     settings: Mapping[str, Any],
     context: Context,
 ) -> dict[str, Any]:
-    """Return the information loss of the policy's method with ``settings`` under these definitions."""
-    until = time.monotonic() + _PATIENCE
-    hurried = Context(stop=lambda: context.stop() or time.monotonic() > until)
+    """Return the information loss of the policy's method with ``settings`` under these definitions, with a message if it fails or exceeds the time limit."""
+    deadline = time.monotonic() + _PATIENCE
+    limited = Context(stop=lambda: context.stop() or time.monotonic() > deadline)
     try:
-        wanted = _together(definitions)
-        made = read.method(table, wanted, **settings).draft(table, wanted, hurried)
+        definition = _together(definitions)
+        draft = parsed.method(table, definition, **settings).draft(table, definition, limited)
     except Cancelled:
         if context.stop():
             raise
@@ -444,17 +473,21 @@ def _price(
         }
     except (Infeasible, PolicyError) as error:
         return {"loss": None, "suppressed": None, "problem": str(error), "stopped": False}
-    loss = utility_of(made).get("loss")
+    loss = utility_of(draft).get("loss")
     return {
         "loss": None if loss is None else float(loss),
-        "suppressed": int(made.suppressed),
+        "suppressed": int(draft.suppressed),
         "problem": None,
         "stopped": False,
     }
 
 
 def _together(definitions: Sequence[Mapping[str, Any]]) -> Definition:
-    parts = [definition_from(str(each["name"]), {k: v for k, v in each.items() if k != "name"}) for each in definitions]
+    """Return the conjunction of all definitions of a policy."""
+    parts = [
+        definition_from(str(settings["name"]), {k: v for k, v in settings.items() if k != "name"})
+        for settings in definitions
+    ]
     joined = parts[0]
     for part in parts[1:]:
         joined = joined & part

@@ -45,27 +45,32 @@ def table_of(folder: str, text: str) -> Table:
 
 
 def _read(source: Source) -> pl.DataFrame:
+    """Return the rows of a source; of one that does not fit in memory only the first 200,000."""
     columns = source.columns()
     opened = source.open(columns)
     if isinstance(opened, pl.DataFrame):
         return opened
-    parts, rows = [], 0
-    for part in opened.chunks(columns):
-        parts.append(part)
-        rows += part.height
+    chunks, rows = [], 0
+    for chunk in opened.chunks(columns):
+        chunks.append(chunk)
+        rows += chunk.height
         if rows >= _LOOKED_AT:
             break
-    return pl.concat(parts).head(_LOOKED_AT)
+    return pl.concat(chunks).head(_LOOKED_AT)
 
 
 def _once(kind: str, folder: str, text: str, sections: tuple[str, ...], make: Callable[[], Kept]) -> Kept:
+    """Return what ``make`` returns, cached by the policy ``sections`` that it depends on and the state of the source file.
+
+    The cache holds the last few results of each ``kind``.
+    """
     content = tomllib.loads(text)
-    named = {name: content.get(name) for name in sections}
-    key = json.dumps([kind, folder, source_stamp(folder, content), named], sort_keys=True, default=str)
+    inputs = {name: content.get(name) for name in sections}
+    key = json.dumps([kind, folder, source_stamp(folder, content), inputs], sort_keys=True, default=str)
     if key not in _kept:
-        for old in [each for each in _kept if json.loads(each)[0] == kind][: -_MOST_KEPT + 1 or None]:
+        for old in [cached_key for cached_key in _kept if json.loads(cached_key)[0] == kind][: -_MOST_KEPT + 1 or None]:
             del _kept[old]
         _kept[key] = make()
     _kept.move_to_end(key)
-    found: Kept = _kept[key]
-    return found
+    cached: Kept = _kept[key]
+    return cached

@@ -21,10 +21,10 @@ _made: dict[str, Any] = {}
 
 def publish(reporter: Reporter, folder: str, policy: str, moment: str, stamp: str = "") -> dict[str, Any]:
     """Publish the policy as ``reticent publish`` does, and verify the folder as a recipient would. The report is a task of its own: nobody waits for it to have the release."""
-    made = publish_policy(policy_of(folder, policy), report=False, context=reporter.context())
+    published = publish_policy(policy_of(folder, policy), report=False, context=reporter.context())
     _made.clear()
-    _made[str(made.path.absolute())] = made.release
-    return released(reporter, str(made.path), moment)
+    _made[str(published.path.absolute())] = published.release
+    return released(reporter, str(published.path), moment)
 
 
 def released(reporter: Reporter, path: str, moment: str) -> dict[str, Any]:
@@ -45,11 +45,11 @@ def released(reporter: Reporter, path: str, moment: str) -> dict[str, Any]:
 
 def report(reporter: Reporter, folder: str, policy: str, path: str) -> dict[str, Any]:
     """Write the steward's report into the private folder of a release, as ``reticent publish`` does."""
-    said = policy_of(folder, policy)
+    parsed = policy_of(folder, policy)
     target = Path(path) / "private" / "report.html"
     context, table = reporter.context(), table_of(folder, policy)
     context.step("writing the steward's report")
-    models = said.sections.analysis.models
+    models = parsed.sections.analysis.models
     return {"path": str(write_stewards_report(_made.get(path, path), target, table, models=models, context=context))}
 
 
@@ -60,24 +60,24 @@ def verification(reporter: Reporter, path: str, moment: str = "") -> dict[str, A
 
 def checked(path: Path, context: Context | None = None) -> dict[str, Any]:
     """Verify a release folder and return the result as JSON-compatible data."""
-    found = verify(path, context=context)
+    result = verify(path, context=context)
     return {
         "path": str(path),
-        "holds": found.holds,
-        "title": found.headline.title,
-        "reasons": list(found.headline.reasons),
-        "signed": found.signed,
+        "holds": result.holds,
+        "title": result.headline.title,
+        "reasons": list(result.headline.reasons),
+        "signed": result.signed,
         "checks": [
             {
-                "name": check_words(each),
-                "status": str(each.status),
-                "detail": each.detail,
-                "claim": bool(each.claim),
-                "sentence": each.sentence,
+                "name": check_words(check),
+                "status": str(check.status),
+                "detail": check.detail,
+                "claim": bool(check.claim),
+                "sentence": check.sentence,
             }
-            for each in found.checks
+            for check in result.checks
         ],
-        "recomputed": list(found.recomputed),
+        "recomputed": list(result.recomputed),
     }
 
 
@@ -102,12 +102,12 @@ def history(reporter: Reporter, dataset: str, ledger: str | None, moment: str) -
         "ledger": str(location.path),
         "entries": [
             {
-                "number": each.number,
-                "kind": each.kind,
-                "status": each.status,
-                "changed": each.changed,
-                "content": each.content[:12],
+                "number": entry.number,
+                "kind": entry.kind,
+                "status": entry.status,
+                "changed": entry.changed,
+                "content": entry.content[:12],
             }
-            for each in entries
+            for entry in entries
         ],
     }

@@ -34,17 +34,18 @@ def plain_card(card: Card) -> dict[str, Any]:
         "facts": {name: _short(value) for name, value in card.facts.items()},
         "tables": [
             {
-                "title": each.title,
-                "heads": list(each.heads),
-                "rows": [[_short(cell) for cell in row] for row in list(each.rows)[:_MOST_ROWS]],
+                "title": table.title,
+                "heads": list(table.heads),
+                "rows": [[_short(cell) for cell in row] for row in list(table.rows)[:_MOST_ROWS]],
             }
-            for each in card.tables
+            for table in card.tables
         ],
         "notes": [*card.notes, *card.more],
     }
 
 
 def _short(value: Any) -> str:
+    """Return a value of a card as text: booleans as yes or no, fractions as a decimal with the exact value."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Fraction):
@@ -85,17 +86,17 @@ def _column_names(relation: Any, width: int) -> list[str]:
     """Return the declared names of a relation's columns, or their numbers if it was not declared."""
     if relation is None:
         return [str(number) for number in range(1, width + 1)]
-    return [each.name for each in relation.columns]
+    return [column.name for column in relation.columns]
 
 
 def _relations(database: Any) -> list[tuple[str, list[tuple[str, ...]]]]:
     """Return the nonempty relations of a database with their rows."""
-    found: dict[str, list[tuple[str, ...]]] = {}
+    rows_by_relation: dict[str, list[tuple[str, ...]]] = {}
     pairs = database.items() if hasattr(database, "items") else database
     for name, rows in pairs:
         listed = [rows] if rows and not isinstance(next(iter(rows)), tuple | list) else rows
-        found.setdefault(str(name), []).extend(tuple(map(str, row)) for row in listed)
-    return [(name, rows) for name, rows in found.items() if rows]
+        rows_by_relation.setdefault(str(name), []).extend(tuple(map(str, row)) for row in listed)
+    return [(name, rows) for name, rows in rows_by_relation.items() if rows]
 
 
 def synthetic_plan(reporter: Reporter, sizes: str, values: int, epsilon: str, delta: str) -> dict[str, Any]:
@@ -138,19 +139,19 @@ def dp_comparison(
     stamp: str = "",
 ) -> dict[str, Any]:
     """Compare methods with differential privacy by the error to be expected of them and, with ``really``, by that of one sample each."""
-    read, table = policy_of(folder, policy), table_of(folder, policy)
-    own = read.method(table, read.definition)
-    declared = _declared(domain) or (own.domain if isinstance(own, rt.Marginals) else None)
+    parsed, table = policy_of(folder, policy), table_of(folder, policy)
+    policy_method = parsed.method(table, parsed.definition)
+    declared = _declared(domain) or (policy_method.domain if isinstance(policy_method, rt.Marginals) else None)
     listed = [[name.strip() for name in line.split(" x ")] for line in marginals.splitlines() if line.strip()]
     methods: dict[str, Method] = {"AIM": rt.Marginals("aim", declared), "MST": rt.Marginals("mst", declared)}
     if listed:
         methods["the listed marginals"] = rt.Marginals(listed, declared)
-    if is_random(own):
-        methods[f"{type(own).__name__} (this policy)"] = own
-    found = rt.synthesize.compare(
+    if is_random(policy_method):
+        methods[f"{type(policy_method).__name__} (this policy)"] = policy_method
+    comparison = rt.synthesize.compare(
         table, _names(epsilons), methods, delta=delta, measure=really == "yes", context=reporter.context()
     )
-    return {"cards": [plain_card(found.card())]}
+    return {"cards": [plain_card(comparison.card())]}
 
 
 def _declared(text: str) -> dict[str, Any]:
@@ -177,15 +178,15 @@ def knowledge_curve(
     from reticent.reports import Preview
     from reticent.worst_case import certainty_point, curve, negation_curve
 
-    read, table = policy_of(folder, policy), table_of(folder, policy)
-    made = previewed(read, table, None, reporter.context())
-    if not isinstance(made, Preview):
+    parsed, table = policy_of(folder, policy), table_of(folder, policy)
+    draft = previewed(parsed, table, None, reporter.context())
+    if not isinstance(draft, Preview):
         raise PolicyError(_RANDOMIZED)
-    subject = Subject.of(made.side, column=column or None)
-    known, negated = curve(subject.buckets, most), negation_curve(subject.buckets, most)
+    subject = Subject.of(draft.side, column=column or None)
+    by_any_facts, by_negated_values = curve(subject.buckets, most), negation_curve(subject.buckets, most)
     rows = [
-        (k, f"{float(one):.1%}", f"{float(other):.1%}")
-        for k, (one, other) in enumerate(zip(known, negated, strict=False))
+        (k, f"{float(any_chance):.1%}", f"{float(negated_chance):.1%}")
+        for k, (any_chance, negated_chance) in enumerate(zip(by_any_facts, by_negated_values, strict=False))
     ]
     certain = certainty_point(subject.buckets)
     facts = {"sensitive column": subject.sensitive, "certain after": f"{certain} {'fact' if certain == 1 else 'facts'}"}
@@ -194,7 +195,7 @@ def knowledge_curve(
     )
     return {
         "cards": [plain_card(Card("How sure an attacker who sees the candidate becomes", facts, tables=[listed]))],
-        "curve": [float(x) for x in known],
+        "curve": [float(x) for x in by_any_facts],
     }
 
 
@@ -207,17 +208,17 @@ def what_if(
 
     facts = [line.strip() for line in know.splitlines() if line.strip()]
     table, context = table_of(folder, policy), reporter.context()
-    names = table.key or next(iter(table.identifiers), None)
-    if names is None:
+    key = table.key or next(iter(table.identifiers), None)
+    if key is None:
         raise PolicyError(
             "Facts name people. Mark the column that identifies them as the key: on the page Columns, under More."
         )
-    made = previewed(policy_of(folder, policy), table, None, context)
-    if not isinstance(made, Preview):
+    draft = previewed(policy_of(folder, policy), table, None, context)
+    if not isinstance(draft, Preview):
         raise PolicyError(_RANDOMIZED)
-    people = table.frame.select(names, *table.quasi)
-    found = knowledge.what_if(made.side, facts, ask, people, key=names, column=column or None, context=context)
-    return {"cards": [plain_card(Card(found.sentence()))]}
+    people = table.frame.select(key, *table.quasi)
+    belief = knowledge.what_if(draft.side, facts, ask, people, key=key, column=column or None, context=context)
+    return {"cards": [plain_card(Card(belief.sentence()))]}
 
 
 def audited_question(reporter: Reporter, path: str, sql: str, really: str, moment: str = "") -> dict[str, Any]:
@@ -225,12 +226,12 @@ def audited_question(reporter: Reporter, path: str, sql: str, really: str, momen
     from reticent.audit.service import AuditService
     from reticent.policy import AuditPolicy
 
-    read = AuditPolicy.read(Path(path))
-    with read.opening():
-        service = AuditService(read.settings)
+    audit_policy = AuditPolicy.read(Path(path))
+    with audit_policy.opening():
+        service = AuditService(audit_policy.settings)
     with service:
         reply = (service.ask(sql) if really == "yes" else service.would_answer(sql)).describe()
-        decided, asked = service.decisions(), service.history(limit=_MOST_ROWS)
+        decided, questions = service.decisions(), service.history(limit=_MOST_ROWS)
     rows = [
         (*row["group"].values(), each["label"], each.get("value") if each["answered"] else "refused", each["reason"])
         for row in reply["rows"]
@@ -249,7 +250,7 @@ def audited_question(reporter: Reporter, path: str, sql: str, really: str, momen
     )
     log = CardTable(
         ("when", "who", "question", "decisions"),
-        [(each.made, each.asker, each.text, ", ".join(map(str, each.decisions)) or "none") for each in asked],
+        [(each.made, each.asker, each.text, ", ".join(map(str, each.decisions)) or "none") for each in questions],
         "Questions on record, the latest first",
     )
     return {
@@ -280,20 +281,22 @@ def file_attack(reporter: Reporter, path: str, original: str, quasi: str = "", s
     from reticent.attacks import attack
 
     context = reporter.context()
-    known, secret = _names(quasi), _names(sensitive)
+    known_columns, secret_columns = _names(quasi), _names(sensitive)
     if original:
         rows = Source(original).read()
-        found = attack(path, original=rows, quasi=known or None, sensitive=secret or None, context=context)
+        result = attack(
+            path, original=rows, quasi=known_columns or None, sensitive=secret_columns or None, context=context
+        )
     elif Path(path).is_dir() or path.endswith(".toml"):
-        found = attack(path if Path(path).is_dir() else Policy.read(Path(path)).table(), context=context)
-    elif known:
-        found = attack(rt.Table(Source(path).read(), quasi=known, sensitive=secret), context=context)
+        result = attack(path if Path(path).is_dir() else Policy.read(Path(path)).table(), context=context)
+    elif known_columns:
+        result = attack(rt.Table(Source(path).read(), quasi=known_columns, sensitive=secret_columns), context=context)
     else:
         proposed = inspect(path, prices=False, context=context)
         if proposed.proposal.refusal is not None:
             raise PolicyError(f"{proposed.proposal.refusal} Name the columns that an attacker may know.")
-        found = attack(proposed.table(), context=context)
-    return {"cards": [plain_card(found.card())]}
+        result = attack(proposed.table(), context=context)
+    return {"cards": [plain_card(result.card())]}
 
 
 def _names(text: str) -> list[str]:
@@ -322,7 +325,7 @@ def series_plan(
     if not values and column and not table.streamed:
         values = table.frame[column].drop_nulls().unique().sort().to_list()
     rates = rt.republish.UpdateRates(float(leave), float(arrive), float(change), 0.0)
-    found = rt.republish.plan(
+    cost = rt.republish.plan(
         table,
         rt.TauSafety(m),
         rt.Republish(domain=values),
@@ -331,7 +334,7 @@ def series_plan(
         2,
         context=reporter.context(),
     )
-    return {"cards": [plain_card(found.card())]}
+    return {"cards": [plain_card(cost.card())]}
 
 
 def series_next(reporter: Reporter, history: str, data: str, really: str, moment: str = "") -> dict[str, Any]:
@@ -343,11 +346,11 @@ def series_next(reporter: Reporter, history: str, data: str, really: str, moment
     opened = rt.republish.History.open(Path(history))
     rows, context = Source(data).read(), reporter.context()
     if really != "yes":
-        found = opened.preview(frame=rows, context=context)
-        return {"cards": [plain_card(_figures_card("The next release, not published yet", found))]}
-    made = opened.publish(frame=rows, context=context)
-    title = "Published" if made.new else "These rows were published already; nothing was written"
-    figures = {"number": made.number, "folder": made.folder, **made.change}
+        next_figures = opened.preview(frame=rows, context=context)
+        return {"cards": [plain_card(_figures_card("The next release, not published yet", next_figures))]}
+    published = opened.publish(frame=rows, context=context)
+    title = "Published" if published.new else "These rows were published already; nothing was written"
+    figures = {"number": published.number, "folder": published.folder, **published.change}
     return {"cards": [plain_card(_figures_card(title, figures, "good"))]}
 
 
@@ -359,7 +362,7 @@ def _figures_card(title: str, figures: Mapping[str, Any], tone: Tone = "plain") 
         if not isinstance(value, Mapping | list | tuple)
     }
     tables = [
-        CardTable(("", ""), [(key.replace("_", " "), each) for key, each in value.items()], name.replace("_", " "))
+        CardTable(("", ""), [(key.replace("_", " "), figure) for key, figure in value.items()], name.replace("_", " "))
         for name, value in figures.items()
         if isinstance(value, Mapping) and value
     ]

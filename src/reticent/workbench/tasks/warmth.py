@@ -50,7 +50,10 @@ class _Unheard(Reporter):
 
 
 def warm(lane: str, asked: Callable[[], bool]) -> None:
-    """Run the tasks that pages request first on made-up rows, so that their imports and compiled functions are ready for the first file; end early once something was ``asked``."""
+    """Run the tasks that pages request first, on made-up rows, so that their imports and compiled functions are ready.
+
+    Returns early once ``asked()`` is true: a request has arrived.
+    """
     nobody = _Unheard()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "people.csv").write_text(_FILE)
