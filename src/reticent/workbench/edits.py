@@ -86,7 +86,7 @@ def _take_away(content: Content, column: str, role: str | None) -> None:
 
 
 def _guard(content: Content, column: str) -> None:
-    """Add a definition for a new sensitive column, and write the column name into definitions that left it implicit."""
+    """Add distinct 2-diversity for a new sensitive column that no definition covers, and name the column in definitions that left it implicit."""
     sensitive = _names(content["roles"], "sensitive")
     definitions = [dict(definition) for definition in definitions_of(content)]
     if len(sensitive) > 1:

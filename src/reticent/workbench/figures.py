@@ -90,9 +90,10 @@ def _values(chart: Mapping[str, Any], rows: int, label: str) -> Markup:
 
 
 def _svg(width: float, height: float, content: str, label: str, kind: str) -> Markup:
-    named = f'role="img" aria-label="{escape(label, quote=True)}"' if label else 'aria-hidden="true"'
+    """Return an SVG image around ``content``, with ``label`` for screen readers; without a label it is hidden from them."""
+    accessible_name = f'role="img" aria-label="{escape(label, quote=True)}"' if label else 'aria-hidden="true"'
     return Markup(
-        f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" {named} xmlns="http://www.w3.org/2000/svg">{content}</svg>'
+        f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" {accessible_name} xmlns="http://www.w3.org/2000/svg">{content}</svg>'
     )
 
 
@@ -153,7 +154,10 @@ def _histograms(chart: Mapping[str, Any], befores: Sequence[float], afters: Sequ
 
 
 def lattice(found: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]], url: str) -> Markup:
-    """Return the generalization lattice as SVG: every node a link, exact values at the bottom. A large lattice shows evaluated nodes only."""
+    """Return the generalization lattice as SVG: every node a link, exact values at the bottom. A large lattice shows evaluated nodes only.
+
+    ``nodes`` are the evaluated nodes; ``found`` is the search result, whose ``status`` has the others as (levels, passes).
+    """
     rows: dict[int, list[tuple[str, str, str]]] = {}
     for node in nodes:
         kind = "chosen" if node["best"] else "passing" if node["passes"] else "failing"

@@ -73,6 +73,7 @@ class Jobs:
     """All jobs of one server. Mutable: holds the worker processes and their queues."""
 
     def __init__(self) -> None:
+        """Create the queues and workers of all lanes; no process is started yet."""
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
         self._workers = {lane: _Worker(lane) for lane in LANES}

@@ -40,6 +40,7 @@ class Project:
     """A project stored in one folder. Mutable: all pages of a server share one object per project."""
 
     def __init__(self, folder: Path) -> None:
+        """Load the project stored in ``folder``."""
         self.folder = folder
         self._lock = threading.RLock()
         self._facts: dict[str, Any] = json.loads((folder / "project.json").read_bytes())
@@ -82,7 +83,7 @@ class Project:
     @property
     def versions(self) -> list[Version]:
         """All versions, oldest first."""
-        return [Version(**each) for each in self._facts["versions"]]
+        return [Version(**entry) for entry in self._facts["versions"]]
 
     @property
     def pinned(self) -> list[dict[str, Any]]:
@@ -99,7 +100,7 @@ class Project:
         return self._facts.get(name, default)
 
     def remember(self, **facts: Any) -> None:
-        """Store values with the project outside the policy."""
+        """Store values with the project, outside the policy and its versions; existing ones are replaced."""
         with self._lock:
             self._facts.update(facts)
             self._save()

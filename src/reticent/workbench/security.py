@@ -89,6 +89,7 @@ class Doorkeeper:
         return self._sessions.get(_hashed(session), 0.0) > time.time()
 
     def _new_session(self) -> str:
+        """Return a new session and store its hash with the time at which it expires."""
         session = secrets.token_urlsafe(32)
         self._sessions[_hashed(session)] = time.time() + _LASTS
         write_whole(self.file, json.dumps(self._sessions).encode(), 0o600)
@@ -151,7 +152,7 @@ class Guard:
 
 
 def own_hosts(names: tuple[str, ...], port: int) -> frozenset[str]:
-    """Return the allowed values of the Host header."""
+    """Return the allowed values of the Host header: each name with the port, or also without it for a standard port."""
     return frozenset(f"{name.lower()}:{port}" for name in names) | (
         frozenset(name.lower() for name in names) if port in (80, 443) else frozenset()
     )
@@ -210,6 +211,7 @@ def _with_headers(send: Send) -> Send:
 
 
 async def _plain(send: Send, status: int, text: str) -> None:
+    """Answer with a text."""
     body = text.encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -92,12 +92,14 @@ def _add_shared(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/again/{key}")
     async def again(request: Request, number: str, key: str) -> Response:
+        """Discard a failed or cancelled job and return to the given URL of the project, which starts it again."""
         desk.jobs.again(key)
         url = str((await request.form()).get("url", ""))
         return Response(status_code=303, headers={"location": url if url.startswith(f"/p/{number}/") else "/"})
 
     @app.post("/p/{number}/stop/{key}")
     async def stop(number: str, key: str) -> Response:
+        """Cancel a job."""
         desk.projects.find(number)
         desk.jobs.stop(key)
         return Response(status_code=204)

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def source_stamp(folder: str | Path, content: Mapping[str, Any]) -> str:
-    """Return size and modification time of the policy's source file as text; empty for a database."""
+    """Return size and modification time of the policy's source file as text; ``missing`` without a file, empty for a database."""
     source = content.get("data", {}).get("source")
     if not isinstance(source, str) or "://" in source or source.startswith("env:"):
         return ""

@@ -72,7 +72,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/read/numbered")
     async def read_numbered(request: Request, number: str) -> Response:
-        """Read the file as before, with repeated column names numbered."""
+        """Read a file that was refused for its repeated column names again, with these names numbered."""
         project = desk.projects.find(number)
         refused = project.fact("pending")
         if refused is None:

@@ -246,12 +246,14 @@ def _choices(name: str, value: Any, sensitive: list[str]) -> list[tuple[str, str
 
 
 def _help(name: Any) -> str:
+    """Return the registry's description of a definition; empty if it is unknown."""
     from reticent.registry import DEFINITIONS
 
     return DEFINITIONS[name].help if name in DEFINITIONS else ""
 
 
 def _concerns() -> dict[str, str]:
+    """Return the concerns that the advisor knows, with their words."""
     from reticent.belief import CONCERNS
 
     return {str(key): words for key, words in CONCERNS.items()}
@@ -316,7 +318,10 @@ def _templates() -> list[dict[str, str]]:
 
 
 def _changes(view: ProjectView, result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return stricter and weaker variants of the guarantee, each with a label and its additional information loss."""
+    """Return stricter and weaker variants of the guarantee, each with a label and its additional information loss.
+
+    The first of the prices in ``result`` is that of the present guarantee.
+    """
     definitions = edits.definitions_of(view.content)
     current_loss = result["prices"][0]["loss"] if result["prices"] else None
     changes = []

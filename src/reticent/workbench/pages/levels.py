@@ -46,6 +46,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/v/{version}/columns/{place}")
     async def levels(number: str, version: int, place: int) -> Response:
+        """Show the editor for the levels of the column with this index."""
         view = desk.view(number, version, f"columns/{place}")
         return desk.page(
             "levels.html", view, place=place, name=column_name(desk, view, place), known=_known(desk, view, place)

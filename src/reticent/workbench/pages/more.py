@@ -54,7 +54,7 @@ class Vertical:
     @property
     def live(self) -> bool:
         """True if the result updates while a slider moves: it needs public parameters only, no table and no file."""
-        return not self.about_table and any(each.kind == "slider" for each in self.fields)
+        return not self.about_table and any(field.kind == "slider" for field in self.fields)
 
 
 _WHY_TYPED = (

@@ -94,6 +94,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/publishing/dismiss")
     async def dismiss(request: Request, number: str) -> Response:
+        """Remove a failed or lost publication from the page."""
         project = desk.projects.find(number)
         project.remember(publishing=None)
         return desk.sent_on(request, ProjectView(project, project.head, "publish").url())
@@ -111,7 +112,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/p/{number}/release/{place}/writing")
     async def writing(request: Request, number: str, place: int, v: int) -> Response:
-        """Show the progress of a report, or the way to it."""
+        """Return the progress of a release's report, or the link to the report once it is written."""
         view = desk.view(number, v, "publish")
         release = _released(view.project, place)
         job = _report_job(desk, view.project, release)
@@ -164,7 +165,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/verify/dropped/{token}")
     async def verify_dropped(token: str) -> Response:
-        """Verify the dropped folder, whose files were uploaded one by one, and delete it."""
+        """Verify the release in a dropped folder, whose files were uploaded one by one before, and delete the uploaded files."""
         folder = _dropped_folder(desk, token)
         try:
             certified = next((file.parent for file in sorted(folder.rglob("certificate.json"))), None)

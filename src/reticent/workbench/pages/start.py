@@ -61,12 +61,14 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/open")
     async def opened(request: Request) -> Response:
+        """Create a project for the path or database address in the form."""
         form = await request.form()
         project = open_location(desk, str(form.get("path", "")).strip())
         return desk.sent_on(request, address(project))
 
     @app.post("/demo")
     async def demo(request: Request) -> Response:
+        """Create a project with the demo data."""
         project = desk.projects.new("Demo: a hospital register", "built-in data; nobody in it exists")
         await _in_thread(_write_demo, project)
         begin_look(project, "uploads/hospital.csv", {}, "opened the demo data")
@@ -92,12 +94,14 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/browse")
     async def browse(request: Request) -> Response:
+        """Show the subfolders and supported files of a folder."""
         form = await request.form()
         folder = Path(str(form.get("folder", "")) or desk.start).expanduser()
         return desk.page("parts/browse.html", **_listed(folder))
 
     @app.post("/p/{number}/forget")
     async def forget(request: Request, number: str) -> Response:
+        """Delete a project and cancel its jobs."""
         project = desk.projects.find(number)
         desk.jobs.forget(project.folder)
         desk.projects.forget(number)
@@ -219,12 +223,14 @@ def _listed(folder: Path) -> dict[str, Any]:
 
 
 def _write_demo(project: Project) -> None:
+    """Write the demo data into the uploads of a project."""
     from reticent.demo import hospital
 
     hospital().write_csv(project.folder / "uploads" / "hospital.csv")
 
 
 async def _in_thread(work: Any, *arguments: Any) -> Any:
+    """Call a function in a thread, so that the server keeps answering, and return its result."""
     import asyncio
 
     return await asyncio.get_running_loop().run_in_executor(None, work, *arguments)

@@ -28,7 +28,7 @@ _GROUPED = 10_000
 
 def profile_columns(frame: pl.DataFrame, context: Any = None) -> list[dict[str, Any]]:
     """Return a profile of every column: content, how far it singles people out, and distribution."""
-    return [_column(each, frame[each.name]) for each in profile(frame, context)]
+    return [_column(column_profile, frame[column_profile.name]) for column_profile in profile(frame, context)]
 
 
 def _column(column_profile: ColumnProfile, series: pl.Series) -> dict[str, Any]:
@@ -140,7 +140,10 @@ def profiles(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> d
 
 
 def exposure(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> dict[str, Any]:
-    """Return the re-identification risk in the unprotected table and the contribution of each column; contains no individual values."""
+    """Return the re-identification risk in the unprotected table, for each set of columns that an adversary may know.
+
+    It includes how much each column and combination contributes, and no individual values.
+    """
     table, context = table_of(folder, policy), reporter.context()
     if not table.quasi:
         return {"sets": [], "rows": table.rows}
@@ -247,7 +250,10 @@ def hierarchy(
 
 
 def _paths(bound: BoundHierarchy, leaf_rows: _Array) -> list[list[str]]:
-    """Return every occurring value with its label on each level except full suppression; empty if there are too many values to edit one by one."""
+    """Return every occurring value with its label on each level except full suppression; empty if there are too many values to edit one by one.
+
+    ``leaf_rows`` holds the number of rows of each value (leaf of the hierarchy).
+    """
     used = np.flatnonzero(leaf_rows)
     if len(used) > _EDITABLE:
         return []

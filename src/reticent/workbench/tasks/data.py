@@ -50,16 +50,16 @@ def _inspected(
     """Return the proposal for a file as JSON-compatible data; with ``prices``, based on measured information loss."""
     home = Path(folder)
     address = location if "://" in location or location.startswith("env:") else os.path.normpath(home / location)
-    proposal = inspect(
+    inspected = inspect(
         address, output=home / "policy.toml", **options, template=template, prices=prices, context=reporter.context()
     )
-    compared = proposal.priced.compared
+    compared = inspected.priced.compared
     return {
-        "text": proposal.text,
-        "refusal": proposal.proposal.refusal,
-        "rows": proposal.proposal.rows,
-        "headline": list(proposal.headline),
-        "notes": list(proposal.notes),
+        "text": inspected.text,
+        "refusal": inspected.proposal.refusal,
+        "rows": inspected.proposal.rows,
+        "headline": list(inspected.headline),
+        "notes": list(inspected.notes),
         "columns": {
             each.name: {
                 "role": each.role,
@@ -68,17 +68,17 @@ def _inspected(
                 "coarsen": _plain(each.coarsen),
                 "safe_harbor": each.safe_harbor,
             }
-            for each in proposal.proposal.columns
+            for each in inspected.proposal.columns
         },
-        "left_out": [{"column": each.column, "price": each.price} for each in proposal.priced.left_out],
-        "prices": [_plain(each.as_dict()) for each in proposal.priced.prices],
+        "left_out": [{"column": each.column, "price": each.price} for each in inspected.priced.left_out],
+        "prices": [_plain(each.as_dict()) for each in inspected.priced.prices],
         "methods": None if compared is None else _plain(compared.as_dict()),
         "loss": None if compared is None else compared.best.loss,
     }
 
 
 def rows(reporter: Reporter, folder: str, policy: str, start: int, count: int, stamp: str = "") -> dict[str, Any]:
-    """Return a page of at most 100 rows as read, with the detected properties of the file."""
+    """Return ``count`` rows from ``start`` (at most 100) as read, with columns, number of rows, and how the file was read."""
     frame = frame_of(folder, policy)
     source = policy_of(folder, policy).source
     shown = frame.slice(max(start, 0), min(count, _MOST_ROWS))
@@ -133,7 +133,7 @@ def type_name(dtype: Any) -> str:
 def _plain(value: Any) -> Any:
     """Convert a value to JSON-compatible data; unsupported types become text."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -121,7 +121,10 @@ def candidate(
 
 
 def _described(table: Table, draft: Preview | MechanismPreview) -> dict[str, Any]:
-    """Return a preview as JSON-compatible data."""
+    """Return the preview of a release as JSON-compatible data: verdict, measures, levels, group sizes, sample rows and distributions.
+
+    A preview of a randomized mechanism has its expected error instead of groups and rows.
+    """
     described: dict[str, Any] = {
         "method": _plain_method(draft.method),
         "name": str(draft.method.get("name")),

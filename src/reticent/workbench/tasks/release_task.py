@@ -44,7 +44,7 @@ def released(reporter: Reporter, path: str, moment: str) -> dict[str, Any]:
 
 
 def report(reporter: Reporter, folder: str, policy: str, path: str) -> dict[str, Any]:
-    """Write the steward's report into the private folder of a release, as ``reticent publish`` does."""
+    """Write the steward's report into the private folder of a release and return its path; a release published by this process is not read again."""
     parsed = policy_of(folder, policy)
     target = Path(path) / "private" / "report.html"
     context, table = reporter.context(), table_of(folder, policy)
@@ -82,7 +82,7 @@ def checked(path: Path, context: Context | None = None) -> dict[str, Any]:
 
 
 def check_words(check: Check) -> str:
-    """Return what was checked: a guarantee by its name in the literature and its parameters, or else the name of the check."""
+    """Return what was checked: a guarantee by its name in the literature with parameters and what follows it, else the name of the check."""
     if check.promised is None:
         return check.name
     definition = check.promised.definition
