@@ -263,23 +263,23 @@ def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
     """Return the privacy models that cover the concerns. Of several that are one definition, only the first can be added."""
     from reticent.belief import advise
 
-    chosen = [str(each.get("name")) for each in edits.definitions_of(view.content)]
+    chosen = [str(definition.get("name")) for definition in edits.definitions_of(view.content)]
     advised = advise(concerns, chosen)  # type: ignore[arg-type]  # names of concerns are checked
-    first_by_definition = {each.definition: each for each in reversed(advised)}
+    first_by_definition = {advice.definition: advice for advice in reversed(advised)}
     return [
         {
-            "model": each.model,
-            "definition": each.definition,
-            "adversary": each.adversary.replace("quasi values", "the columns that others may know"),
-            "protects": each.protects,
-            "leaves": each.leaves,
-            "covers": list(each.covers),
-            "chosen": each.definition in chosen,
-            "simple": is_simple(each),
-            "meaning": first_meaning(str(each.definition)) if is_simple(each) else "",
+            "model": advice.model,
+            "definition": advice.definition,
+            "adversary": advice.adversary.replace("quasi values", "the columns that others may know"),
+            "protects": advice.protects,
+            "leaves": advice.leaves,
+            "covers": list(advice.covers),
+            "chosen": advice.definition in chosen,
+            "simple": is_simple(advice),
+            "meaning": first_meaning(str(advice.definition)) if is_simple(advice) else "",
         }
-        for each in advised
-        if not is_simple(each) or first_by_definition[each.definition] == each
+        for advice in advised
+        if not is_simple(advice) or first_by_definition[advice.definition] == advice
     ]
 
 
@@ -303,8 +303,8 @@ def _uncovered(view: ProjectView) -> list[str]:
     """Return the concerns that no chosen definition covers, in words."""
     from reticent.belief import CONCERNS, uncovered
 
-    chosen = [str(each.get("name")) for each in edits.definitions_of(view.content)]
-    return [CONCERNS[each] for each in uncovered(chosen)]
+    chosen = [str(definition.get("name")) for definition in edits.definitions_of(view.content)]
+    return [CONCERNS[concern] for concern in uncovered(chosen)]
 
 
 def _templates() -> list[dict[str, str]]:

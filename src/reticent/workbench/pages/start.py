@@ -192,7 +192,7 @@ def moved_policy(path: Path, folder: Path) -> str:
         if isinstance(release.get(name), str):
             release[name] = moved(release[name])
         elif isinstance(release.get(name), list):
-            release[name] = [moved(each) for each in release[name]]
+            release[name] = [moved(location) for location in release[name]]
     return document_text(content)
 
 

@@ -163,23 +163,23 @@ def exposure(reporter: Reporter, folder: str, policy: str, stamp: str = "") -> d
                 "homogeneous": known_set.homogeneous_rows,
                 "drivers": [
                     {
-                        "column": one.column,
-                        "values": one.values,
-                        "alone": one.alone,
-                        "drives": one.drives,
-                        "adds": float(one.adds),
-                        "success_without": float(one.success_without),
+                        "column": column.column,
+                        "values": column.values,
+                        "alone": column.alone,
+                        "drives": column.drives,
+                        "adds": float(column.adds),
+                        "success_without": float(column.success_without),
                     }
-                    for one in risk.columns
+                    for column in risk.columns
                 ],
                 "combinations": [
                     {
-                        "columns": list(one.columns),
-                        "combinations": one.combinations,
-                        "alone": one.alone,
-                        "separation": float(one.separation),
+                        "columns": list(combination.columns),
+                        "combinations": combination.combinations,
+                        "alone": combination.alone,
+                        "separation": float(combination.separation),
                     }
-                    for one in risk.sets
+                    for combination in risk.sets
                 ],
             }
             for known_set, risk in zip(known_sets, risks, strict=True)

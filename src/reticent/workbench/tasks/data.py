@@ -61,17 +61,17 @@ def _inspected(
         "headline": list(inspected.headline),
         "notes": list(inspected.notes),
         "columns": {
-            each.name: {
-                "role": each.role,
-                "reason": each.reason,
-                "hierarchy": _plain(each.hierarchy),
-                "coarsen": _plain(each.coarsen),
-                "safe_harbor": each.safe_harbor,
+            column.name: {
+                "role": column.role,
+                "reason": column.reason,
+                "hierarchy": _plain(column.hierarchy),
+                "coarsen": _plain(column.coarsen),
+                "safe_harbor": column.safe_harbor,
             }
-            for each in inspected.proposal.columns
+            for column in inspected.proposal.columns
         },
-        "left_out": [{"column": each.column, "price": each.price} for each in inspected.priced.left_out],
-        "prices": [_plain(each.as_dict()) for each in inspected.priced.prices],
+        "left_out": [{"column": dropped.column, "price": dropped.price} for dropped in inspected.priced.left_out],
+        "prices": [_plain(price.as_dict()) for price in inspected.priced.prices],
         "methods": None if compared is None else _plain(compared.as_dict()),
         "loss": None if compared is None else compared.best.loss,
     }

@@ -63,7 +63,7 @@ def _is_lattice(method: Mapping[str, Any]) -> bool:
 
 def _space(table: Table, result: Any, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
     """Return a search result as JSON-compatible data; only the best nodes if many were evaluated."""
-    log = {each.levels: each for each in result.evaluator.log}
+    log = {node.levels: node for node in result.evaluator.log}
     listed = sorted(log.values(), key=lambda each: (not each.passes, each.objective is None, each.objective or 0.0))
     columns = list(result.floor)
     # Nodes are classified lazily, on first access.
@@ -74,11 +74,11 @@ def _space(table: Table, result: Any, settings: Mapping[str, Any], size: int) ->
     }
     return {
         "columns": columns,
-        "lowest": [each.lowest for each in table.hierarchies],
-        "heights": [each.height for each in table.hierarchies],
+        "lowest": [hierarchy.lowest for hierarchy in table.hierarchies],
+        "heights": [hierarchy.height for hierarchy in table.hierarchies],
         "labels": {
-            each.column: [f"{level.labels[0]}" if level.size else "" for level in each.levels]
-            for each in table.hierarchies
+            hierarchy.column: [f"{level.labels[0]}" if level.size else "" for level in hierarchy.levels]
+            for hierarchy in table.hierarchies
         },
         "size": size,
         "rows": table.rows,
@@ -91,13 +91,13 @@ def _space(table: Table, result: Any, settings: Mapping[str, Any], size: int) ->
         "value": None if result.best is None else result.best.objective,
         "nodes": [
             {
-                "levels": list(each.levels),
-                "passes": bool(each.passes),
-                "objective": each.objective,
-                "suppressed": int(each.suppressed),
-                "groups": int(each.groups),
+                "levels": list(node.levels),
+                "passes": bool(node.passes),
+                "objective": node.objective,
+                "suppressed": int(node.suppressed),
+                "groups": int(node.groups),
             }
-            for each in islice(listed, _MOST_NODES)
+            for node in islice(listed, _MOST_NODES)
         ],
         "status": [[list(levels), passes] for levels, passes in passes_by_node.items() if levels not in log],
     }

@@ -233,24 +233,40 @@ def audited_question(reporter: Reporter, path: str, sql: str, really: str, momen
         reply = (service.ask(sql) if really == "yes" else service.would_answer(sql)).describe()
         decided, questions = service.decisions(), service.history(limit=_MOST_ROWS)
     rows = [
-        (*row["group"].values(), each["label"], each.get("value") if each["answered"] else "refused", each["reason"])
+        (
+            *row["group"].values(),
+            answer["label"],
+            answer.get("value") if answer["answered"] else "refused",
+            answer["reason"],
+        )
         for row in reply["rows"]
-        for each in row["answers"]
+        for answer in row["answers"]
     ]
     heads = (*(reply["rows"][0]["group"] if reply["rows"] else ()), "asked", "answer", "reason")
-    outcome = "Answered" if any(each["answered"] for row in reply["rows"] for each in row["answers"]) else "Refused"
+    outcome = "Answered" if any(answer["answered"] for row in reply["rows"] for answer in row["answers"]) else "Refused"
     title = f"{outcome}, and on record" if really == "yes" else "What would be decided"
     decisions = CardTable(
         ("number", "column", "function", "records", "decision", "rule", "reason"),
         [
-            (each.number, each.column, each.function, each.size, _decision(each.answered), each.rule, each.reason)
-            for each in reversed(decided)
+            (
+                decision.number,
+                decision.column,
+                decision.function,
+                decision.size,
+                _decision(decision.answered),
+                decision.rule,
+                decision.reason,
+            )
+            for decision in reversed(decided)
         ],
         "Decisions, the latest first",
     )
     log = CardTable(
         ("when", "who", "question", "decisions"),
-        [(each.made, each.asker, each.text, ", ".join(map(str, each.decisions)) or "none") for each in questions],
+        [
+            (question.made, question.asker, question.text, ", ".join(map(str, question.decisions)) or "none")
+            for question in questions
+        ],
         "Questions on record, the latest first",
     )
     return {
