@@ -64,10 +64,12 @@ def add(app: FastAPI, desk: Desk) -> None:
         """Read the file with other options and make a new proposal."""
         project = desk.projects.find(number)
         form = await request.form()
-        before = project.fact("pending") or project.fact("look")
-        if before is None:
+        previous = project.fact("pending") or project.fact("look")
+        if previous is None:
             raise PolicyError("This project was made from a policy: change [data] there, and open it again.")
-        begin_look(project, before["location"], _options(form), "read the file with other options", before["template"])
+        begin_look(
+            project, previous["location"], _options(form), "read the file with other options", previous["template"]
+        )
         return desk.sent_on(request, ProjectView(project, project.head, "data").url())
 
     @app.post("/p/{number}/read/numbered")

@@ -184,9 +184,9 @@ def moved_policy(path: Path, folder: Path) -> str:
     for hierarchy in content.get("hierarchies", {}).values():
         if isinstance(hierarchy.get("file"), str):
             hierarchy["file"] = moved(hierarchy["file"])
-    for each in content.get("definition", []):
-        if isinstance(each, dict) and isinstance(each.get("population"), str):
-            each["population"] = moved(each["population"])
+    for definition in content.get("definition", []):
+        if isinstance(definition, dict) and isinstance(definition.get("population"), str):
+            definition["population"] = moved(definition["population"])
     release = content.get("release", {})
     for name in ("output", "sign", "log", "log_key", "ledger", "newest"):
         if isinstance(release.get(name), str):

@@ -64,7 +64,7 @@ def _is_lattice(method: Mapping[str, Any]) -> bool:
 def _space(table: Table, result: Any, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
     """Return a search result as JSON-compatible data; only the best nodes if many were evaluated."""
     log = {node.levels: node for node in result.evaluator.log}
-    listed = sorted(log.values(), key=lambda each: (not each.passes, each.objective is None, each.objective or 0.0))
+    listed = sorted(log.values(), key=lambda node: (not node.passes, node.objective is None, node.objective or 0.0))
     columns = list(result.floor)
     # Nodes are classified lazily, on first access.
     passing = result.__dict__.get("passing_nodes")
