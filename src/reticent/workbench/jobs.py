@@ -137,10 +137,10 @@ class Jobs:
             self._jobs.pop(key, None)
 
     def forget(self, folder: Path) -> None:
-        """Cancel and discard all jobs of a project."""
+        """Cancel and discard all jobs of a project: those with results stored in its ``folder``."""
         with self._lock:
-            gone = [key for key, job in self._jobs.items() if job.kept is not None and folder in job.kept.parents]
-        for key in gone:
+            keys = [key for key, job in self._jobs.items() if job.kept is not None and folder in job.kept.parents]
+        for key in keys:
             self.drop(key)
 
     def processes(self) -> dict[str, int | None]:

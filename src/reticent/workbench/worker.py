@@ -72,7 +72,7 @@ class Reporter:
 
 
 def work(server: Connection, stopped: Any, lane: str) -> None:
-    """Run tasks from the server one after another until the connection closes."""
+    """Run tasks from the server one after another until the connection closes; a request is the name of a task and its settings."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _warm(lane, server.poll)
     while True:

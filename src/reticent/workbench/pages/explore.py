@@ -86,7 +86,10 @@ def add(app: FastAPI, desk: Desk) -> None:
 
 
 def chosen_method(view: ProjectView, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the method named by the query string: a lattice node, a registered method, or a pinned candidate."""
+    """Return the method named by the query string: a lattice node, a registered method, or a pinned candidate.
+
+    A node is written as one level per quasi-identifier (``2-0-1``), a pin as its index.
+    """
     current = view.content.get("method", {})
     if "node" in asked:
         levels = list(str(asked["node"]).split("-"))

@@ -81,7 +81,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/definition")
     async def definition(request: Request, number: str) -> Response:
-        """Change, add or remove a definition."""
+        """Change, add or remove the definition with the index in the form; an index past the end adds one."""
         project = desk.projects.find(number)
         form = await request.form()
         index = int(str(form.get("place", "999")))

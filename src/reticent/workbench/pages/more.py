@@ -294,7 +294,10 @@ def _filled(desk: Desk, view: ProjectView, name: str) -> dict[str, str]:
 
 
 def _first_facts(content: Mapping[str, Any], page: Mapping[str, Any]) -> dict[str, str]:
-    """Return the first sensitive value of the first person as a fact, and that of the second as the question; none without a key."""
+    """Return initial contents of the form fields about facts, from the first rows: the first person's sensitive value as known, the second's as the question.
+
+    Empty if the rows have no key or no sensitive column.
+    """
     names = [column["name"] for column in page["columns"]]
     key, sensitive = content.get("roles", {}).get("key"), edits.roles_of(content)["sensitive"]
     if key not in names or not sensitive or sensitive[0] not in names:

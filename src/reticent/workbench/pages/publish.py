@@ -45,7 +45,7 @@ def add(app: FastAPI, desk: Desk) -> None:
 
     @app.post("/p/{number}/publish")
     async def published(request: Request, number: str) -> Response:
-        """Write the release settings into the policy and publish it."""
+        """Write the release settings into the policy and start the job that publishes it."""
         project = desk.projects.find(number)
         form = await request.form()
         output = str(form.get("output", "")).strip() or _new_name(project.releases)

@@ -54,18 +54,18 @@ def warm(lane: str, asked: Callable[[], bool]) -> None:
 
     Returns early once ``asked()`` is true: a request has arrived.
     """
-    nobody = _Unheard()
+    silent = _Unheard()
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "people.csv").write_text(_FILE)
         look: tuple[Callable[[], object], ...] = (
-            lambda: data.look(nobody, folder, "people.csv", {}),
-            lambda: data.rows(nobody, folder, _POLICY, 0, 10),
-            lambda: columns.profiles(nobody, folder, _POLICY),
-            lambda: columns.exposure(nobody, folder, _POLICY),
+            lambda: data.look(silent, folder, "people.csv", {}),
+            lambda: data.rows(silent, folder, _POLICY, 0, 10),
+            lambda: columns.profiles(silent, folder, _POLICY),
+            lambda: columns.exposure(silent, folder, _POLICY),
         )
         search: tuple[Callable[[], object], ...] = (
-            lambda: explore.candidate(nobody, folder, _POLICY),
-            lambda: explore.solutions(nobody, folder, _POLICY),
+            lambda: explore.candidate(silent, folder, _POLICY),
+            lambda: explore.solutions(silent, folder, _POLICY),
         )
         for task in look if lane == "look" else search:
             if asked():
