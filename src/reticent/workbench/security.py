@@ -108,7 +108,7 @@ class Guard:
         self._app, self._door = app, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Reject the request, pass it on, or exchange a token for a session."""
+        """Answer a request: reject it, pass it on to the application, or exchange the token in its URL for a session cookie."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)

@@ -253,7 +253,7 @@ def _help(name: Any) -> str:
 
 
 def _concerns() -> dict[str, str]:
-    """Return the concerns that the advisor knows, with their words."""
+    """Return the concerns that advice can be given for, by key, each described in a few words."""
     from reticent.belief import CONCERNS
 
     return {str(key): words for key, words in CONCERNS.items()}

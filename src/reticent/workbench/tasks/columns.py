@@ -294,9 +294,12 @@ def _level(
 def _rebound(
     current: BoundHierarchy, occurs: _Array, description: Mapping[str, Any], folder: str
 ) -> tuple[BoundHierarchy, _Array]:
-    """Bind another hierarchy to the values of a column; return it with the new leaf index of every old leaf that occurs."""
+    """Bind another hierarchy to the values of a column; return it with the new leaf index of every old leaf that occurs.
+
+    ``occurs`` is a mask over the leaves (values) of the current hierarchy.
+    """
     unbound = hierarchy_from(description, f"column {current.column!r}", folder)
-    missing = current.null_leaf is not None and bool(occurs[current.null_leaf])
+    has_missing = current.null_leaf is not None and bool(occurs[current.null_leaf])
     filled = np.flatnonzero(
         occurs & (np.arange(current.size) != (-1 if current.null_leaf is None else current.null_leaf))
     )
@@ -304,7 +307,7 @@ def _rebound(
     bound = unbound.bind(values, current.column)
     leaf = np.zeros(current.size, dtype=np.int64)
     leaf[filled] = bound.codes(values)
-    if missing:
+    if has_missing:
         bound = bound.with_null_leaf()
         leaf[current.null_leaf] = bound.size - 1
     return bound, leaf

@@ -62,7 +62,7 @@ def _is_lattice(method: Mapping[str, Any]) -> bool:
 
 
 def _space(table: Table, result: Any, settings: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """Return a search result as JSON-compatible data; only the best nodes if many were evaluated."""
+    """Return a search result as JSON-compatible data: the lattice of ``size`` nodes, the evaluated nodes (only the best if there are many), and the best node."""
     log = {node.levels: node for node in result.evaluator.log}
     listed = sorted(log.values(), key=lambda node: (not node.passes, node.objective is None, node.objective or 0.0))
     columns = list(result.floor)
