@@ -178,3 +178,17 @@ def test_a_release_is_signed_and_goes_to_a_database_and_everything_is_downloaded
     assert downloads["report.html"] == (folder / "private" / "report.html").read_bytes()
     assert downloads["policy.toml"].decode() == project.text()
     assert str(project.policy_path) in downloads["publish.py"].decode()
+
+
+def test_advice_on_beliefs_leads_to_the_pages_that_plan_randomized_releases(shop: Shop, policy: Path) -> None:
+    """Models of what an attacker believes: those of groups are added by a click, the others are planned under More."""
+    project = shop.opened(policy)
+    answered = shop.client("GET", f"/p/{project.id}/v/{project.head}/guarantee?concern=belief")
+    for name in ("TCloseness", "BetaLikeness", "DeltaDisclosure"):
+        assert f'name="name" value="{name}"' in answered.text
+    for name in ("randomized", "choose"):
+        address = f"/p/{project.id}/v/{project.head}/more/{name}"
+        assert f'href="{address}"' in answered.text
+        assert shop.client("GET", address).status_code == 200
+    shop.client.post(f"/p/{project.id}/definition", name="BetaLikeness")
+    assert "BetaLikeness" in (project.folder / "policy.toml").read_text()

@@ -180,6 +180,3 @@ def _rows(view: ProjectView, preview: Any, query: Mapping[str, Any]) -> dict[str
         "data": data,
         "step": _ROWS_SHOWN,
     }
-
-
-FIRST_ROWS = {"start": 0, "count": _ROWS_SHOWN}

@@ -49,6 +49,9 @@ FIRST_VALUES: dict[str, dict[str, Any]] = {
 }
 """Initial parameters of a newly chosen definition."""
 
+PLANNED = {"BoundedBelief": "randomized", "ProbabilisticDP": "synthetic", "UnboundedDP": "choose"}
+"""Pages under More that plan a release with a definition of how records are randomized: no table in groups satisfies one."""
+
 
 def add(app: FastAPI, desk: Desk) -> None:
     """Add the routes of the page."""
@@ -270,6 +273,7 @@ def _advice(view: ProjectView, concerns: list[str]) -> list[dict[str, Any]]:
         {
             "model": advice.model,
             "definition": advice.definition,
+            "planned": PLANNED.get(str(advice.definition)),
             "adversary": advice.adversary.replace("quasi values", "the columns that others may know"),
             "protects": advice.protects,
             "leaves": advice.leaves,
