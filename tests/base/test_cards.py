@@ -111,7 +111,7 @@ def test_the_card_and_the_line_say_the_same() -> None:
         ["Look at it."],
         ["A detail."],
     )
-    assert card.line() == f"<Table: It is long.; rows 1,234,567; loss 0.1235; safe yes; name {'x' * 89}…>"
+    assert card.line() == f"<Table: It is long; rows 1,234,567; loss 0.1235; safe yes; name {'x' * 89}…>"
     for text in (
         "1,234,567",
         "0.1235",
