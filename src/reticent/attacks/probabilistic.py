@@ -55,7 +55,7 @@ class ProbabilisticLinkage:
     name = "probabilistic linkage"
 
     def __post_init__(self) -> None:
-        """Check the parameters, and store them in their exact or normalized form."""
+        """Check the parameters; the list of people is stored as a frame."""
         frame = listed_people(self.people, [*(self.columns or ()), self.who, self.truth])
         object.__setattr__(self, "people", frame)
         rates = self.errors.values() if isinstance(self.errors, Mapping) else [self.errors]

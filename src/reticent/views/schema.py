@@ -68,7 +68,10 @@ class SchemaColumn:
         return stored
 
     def _read_typed_text(self, item: Constant) -> Constant:
-        """Return a text with an explicit type: compared as written, unless this column has its own rules."""
+        """Return a text that was written with an explicit type as a plain text.
+
+        Raises :class:`DependsOnDatabase` if this column does not compare texts as written (it folds case, or converts types), or if only one of both is of an enumerated type (``item`` is a label then).
+        """
         if self.kind != "text" or self.folds_case or self.loose or (item.kind == "label") != self.enumerated:
             raise DependsOnDatabase(f"the type of {item} decides how it is compared")
         return Constant("text", item.value)

@@ -80,7 +80,7 @@ class OverlappingSums:
         all_known = np.linalg.matrix_rank(queries) == len(sizes)
         # If all class sums are known, the full factor may be used; otherwise part of it is reserved for unsafe sums.
         factors = [factor] if all_known else [1 + reserve * (factor - 1) for reserve in _PARTS]
-        reserves = [1.0 if all_known else _kept_back(share, factor, smaller) for smaller in factors]
+        reserves = [1.0 if all_known else _tolerable_unsafe_share(share, factor, smaller) for smaller in factors]
         tolerated = [
             np.array([self.law.tolerated(int(size), share, smaller) for size in sizes]).T for smaller in factors
         ]
@@ -148,14 +148,13 @@ def _most(unsafe_count: int, draws: int, error: float) -> float:
     return float(beta_law.ppf(1 - error, unsafe_count + 1, draws - unsafe_count)) if unsafe_count < draws else 1.0
 
 
-def _kept_back(share: Fraction, factor: Fraction, smaller: Fraction) -> float:
-    """Return the largest share of unsafe sums with which the average of posteriors stays within ``factor``.
+def _tolerable_unsafe_share(prior: Fraction, factor: Fraction, safe_factor: Fraction) -> float:
+    """Return the largest share k of unsafe sums with which the average posterior stays within ``factor`` of the ``prior``, if posteriors of safe sums stay within ``safe_factor``.
 
-    With a share k of unsafe sums a probability is at most (1 - k) smaller * share + k, and at least (1 - k) share /
-    smaller.
+    The average is at most (1 - k) safe_factor * prior + k, and at least (1 - k) prior / safe_factor.
     """
-    above = (factor - smaller) * share / (1 - smaller * share) if smaller * share < 1 else Fraction(1)
-    below = 1 - smaller / factor
+    above = (factor - safe_factor) * prior / (1 - safe_factor * prior) if safe_factor * prior < 1 else Fraction(1)
+    below = 1 - safe_factor / factor
     return float(min(above, below))
 
 

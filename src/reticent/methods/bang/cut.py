@@ -386,9 +386,12 @@ class BangCut:
             partial(self._completed, definition, recoding.numbered or "group", unused(LEVEL, table.schema)),
         )
 
-    def _completed(self, definition: GroupDefinition, numbered: str, level: str, draft: Draft) -> Draft:
-        """Return the draft with the tables of regions, and the check against other releases of the table."""
-        tables = {"places": FrameRows(self.places()), "regions": FrameRows(self.regions(numbered, level))}
+    def _completed(self, definition: GroupDefinition, number_column: str, level_column: str, draft: Draft) -> Draft:
+        """Return the draft with the tables of ranks (places) and regions, the method of the index, and what the ledger checks and records beside other releases of the table.
+
+        ``number_column`` and ``level_column`` name the columns with the number and the level of a region.
+        """
+        tables = {"places": FrameRows(self.places()), "regions": FrameRows(self.regions(number_column, level_column))}
         return replace(
             draft,
             tables={**draft.tables, **tables},

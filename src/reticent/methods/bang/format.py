@@ -357,7 +357,10 @@ def _check_extents(nested: NestedRegions) -> None:
 def _extent_meanings(
     regions: pl.DataFrame, value_ranks: pl.DataFrame, columns: Sequence[ManifestColumn]
 ) -> dict[str, list[Meaning]]:
-    """Return the meanings of the extents of every region, column by column."""
+    """Return for every quasi column the values that the extent of each region stands for: the range between its lowest and highest record there.
+
+    The table of regions has, for each quasi column in order, two bound columns, or three if values may be missing, and as many extent columns.
+    """
     roles = {column_entry.name: column_entry.role for column_entry in columns}
     column, value, rank_column = (column_entry.name for column_entry in columns if column_entry.role == "place")
     bounds = [name for name in regions.columns if roles[name] in ("bound", "missing")]

@@ -104,7 +104,7 @@ def gather_around_records(distances: Floats, r: int, spare: int, context: Contex
     n = len(distances)
 
     def covered_at(radius: float) -> NDArray[np.bool_] | None:
-        """Mask the points that balls of this radius around the candidates cover; None if these are too few."""
+        """Mask the points in balls of this radius that hold at least ``r`` points; None if more than ``spare`` of all points are in none."""
         is_near = distances <= radius
         is_covered: NDArray[np.bool_] = is_near[is_near.sum(axis=1) >= r].any(axis=0)
         return is_covered if int(is_covered.sum()) >= n - spare else None

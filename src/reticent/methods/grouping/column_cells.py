@@ -118,9 +118,9 @@ def _value_sets(ranks: Ids, size: int, group: Ids, count: int) -> tuple[Ids, Ids
 
 
 def _word_sets(members: Ids, bounds: Ids, size: int) -> tuple[Ids, Ids, Ids]:
-    """The distinct sets of values and the index of every group's set, as :func:`_value_sets` returns them, for at most 62 possible values: ``members`` are the values of all groups, those of group ``g`` from ``bounds[g]`` to ``bounds[g + 1]``.
+    """Return the distinct sets of values as segments (values, start offsets) and the index of every group's set, for at most 62 possible values (``size``).
 
-    A set is one word with a bit per value; sets are numbered in the order of the groups that have them first.
+    ``members`` are the values of all groups, those of group ``g`` from ``bounds[g]`` to ``bounds[g + 1]``. A set is one word with a bit per value; sets are numbered in the order of the groups that have them first.
     """
     # Members of a group are distinct, so their bits add up to the word, and sums that overflow still differ by it.
     sums = np.concatenate([[0], np.cumsum(np.int64(1) << members)])

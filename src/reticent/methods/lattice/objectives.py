@@ -307,11 +307,11 @@ class Divergence(Objective):
     knows_floors = False
 
     def __init__(self, frequencies: FrequencySet) -> None:
-        """Prepare the table's entropy, and the logarithm of the number of leaves of every generalized value."""
+        """Prepare the negative entropy of the table (the sum of p log p over its distinct rows), and logarithms of the numbers of leaves: under every generalized value, and of the whole domain."""
         self._frequencies = frequencies
         rows = frequencies.rows
         shares = frequencies.histograms.counts / rows
-        self._entropy = float(shares @ np.log(shares))
+        self._negative_entropy = float(shares @ np.log(shares))
         self._log_covers = [
             [np.log(hierarchy.cover(level).astype(np.float64)) for level in range(hierarchy.height + 1)]
             for hierarchy in frequencies.hierarchies
@@ -334,7 +334,7 @@ class Divergence(Objective):
         suppressed_shares = np.bincount(cells.values[~is_published], weights=cells.counts[~is_published]) / rows
         suppressed_shares = suppressed_shares[suppressed_shares > 0]
         total += float(suppressed_shares @ (np.log(suppressed_shares) - self._log_domain))
-        return self._entropy - total
+        return self._negative_entropy - total
 
     def growth(self, points: Points, suppressed: Mask | None) -> float:
         # The margin covers rounding: equal divergences must not rule each other out.

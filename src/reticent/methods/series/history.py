@@ -418,9 +418,9 @@ class History:
         return mark if requested[0] is not None and is_stored else None
 
     def _forget(self) -> None:
-        """Remove stored data about people who were forgotten or erased; unfinished removals of a killed process are completed first.
+        """Remove stored data about people who were forgotten or erased.
 
-        The ledger records the file hashes before and after, so that a state is valid at any time.
+        The ledger accepts both the old and the new hashes of the files while they are rewritten, so that a state is valid at any time, and a removal that a killed process began can be repeated.
         """
         chain = self._chain()
         if not chain:
@@ -435,14 +435,12 @@ class History:
         files = [
             state_files(state, entry_of_state.follows) for state, entry_of_state in zip(reduced, chain, strict=True)
         ]
-        after = [hashes_of(file) for file in files]
+        after = [hashes_of(contents) for contents in files]
         details_kept = [
             {name: entry_of_state.details[name] for name in entry_of_state.details if name != "formerly"}
             for entry_of_state in chain
         ]
-        details = [
-            {**entry_of_state, "files": hashes} for entry_of_state, hashes in zip(details_kept, after, strict=True)
-        ]
+        details = [{**kept, "files": hashes} for kept, hashes in zip(details_kept, after, strict=True)]
         self._amend(chain, [{**detail, "formerly": old} for detail, old in zip(details, before, strict=True)])
         for entry, contents, old, new in zip(chain, files, before, after, strict=True):
             changed = {name: content for name, content in contents.items() if old.get(name) != new[name]}

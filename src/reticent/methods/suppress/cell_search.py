@@ -55,16 +55,19 @@ def _movable(units: Units, group: Ids, prices: Ids) -> Ids:
 
 
 def _lots(units: Units, group: Ids, movable: Ids) -> Iterator[Ids]:
-    """Yield the movable units in batches of whole classes that are close to each other: sorted by the columns with the fewest values first."""
+    """Yield the movable units in lots of some ``_MOST_IN_A_LOT``: whole classes (``group`` is the class of every unit) that are near each other, sorted by the column with the fewest values first."""
     if len(movable) <= _MOST_IN_A_LOT:
         yield movable
         return
-    few_first = sorted(range(len(units.codes)), key=lambda column: len(np.unique(units.codes[column])), reverse=True)
+    most_values_first = sorted(
+        range(len(units.codes)), key=lambda column: len(np.unique(units.codes[column])), reverse=True
+    )
     count = int(group.max()) + 1
     unit_of_class = np.zeros(count, dtype=np.int64)
     unit_of_class[group[movable]] = movable
     rank = np.empty(count, dtype=np.int64)
-    rank[np.lexsort([units.codes[column][unit_of_class] for column in few_first])] = np.arange(count)
+    # The last key of lexsort sorts first.
+    rank[np.lexsort([units.codes[column][unit_of_class] for column in most_values_first])] = np.arange(count)
     ordered = movable[np.argsort(rank[group[movable]], kind="stable")]
     classes = group[ordered]
     class_starts = np.flatnonzero(np.append(True, classes[1:] != classes[:-1]))
