@@ -10,7 +10,7 @@ import pytest
 from reticent.audit.chance import Game, ProbabilisticSumAuditor, Uniform
 from reticent.audit.chance.class_sums import UniformSumsOfClasses
 from reticent.audit.chance.irwin_hall import cumulative, density
-from reticent.audit.chance.overlapping_sums import OverlappingSums, _kept_back
+from reticent.audit.chance.overlapping_sums import OverlappingSums, _tolerable_unsafe_share
 from reticent.audit.decision import AggregateQuery
 
 GAME = Game(1, 5, "0.1", 10)
@@ -51,12 +51,12 @@ def test_draws_follow_the_posterior_of_the_shared_sum(
     assert np.abs(found - law).max() < 5 * 0.5 / np.sqrt(len(drawn)) + 1e-3
 
 
-def test_a_share_of_unsafe_sums_is_kept_back_so_that_the_average_is_safe() -> None:
+def test_a_share_of_unsafe_sums_is_tolerable_unsafe_share_so_that_the_average_is_safe() -> None:
     for share, factor, smaller in (
         (Fraction(1, 5), Fraction(2), Fraction(7, 4)),
         (Fraction(1, 2), Fraction(3), Fraction(2)),
     ):
-        kept = _kept_back(share, factor, smaller)
+        kept = _tolerable_unsafe_share(share, factor, smaller)
         assert kept > 0
         assert (1 - kept) * float(smaller * share) + kept <= float(factor * share) + 1e-12
         assert (1 - kept) / float(smaller) >= 1 / float(factor) - 1e-12

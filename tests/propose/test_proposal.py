@@ -329,7 +329,9 @@ def test_a_proposal_asks_for_groups_of_five(rows: int) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "adult/adult_subset.csv.gz",
+        pytest.param(
+            "adult/adult_subset.csv.gz", marks=pytest.mark.slow
+        ),  # tests/cli/test_inspect.py has it in every run
         pytest.param("fars/fars_subset.csv.gz", marks=pytest.mark.slow),
         pytest.param("gss/gss_wages.parquet", marks=pytest.mark.slow),
         pytest.param("sdcmicro/testdata.csv.gz", marks=pytest.mark.slow),

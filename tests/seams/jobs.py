@@ -32,14 +32,14 @@ _BUDGET: dict[str, Any] = {"budget": {"epsilon": 10, "delta": "0.1"}}
 
 @dataclass(frozen=True)
 class Job:
-    """A table, what it must keep, and the method; ``series``: what is claimed is about a series of releases; ``waits``: for other processes, so that it
-    asks whether to stop as often as the time goes."""
+    """A table, what it must keep, and the method; ``series``: what is claimed is about a series of releases; ``varies``: it asks
+    whether to stop more or less often, because it waits for other processes, or fits noisy answers until nothing changes."""
 
     table: Callable[..., rt.Table]
     definition: Any
     method: Any
     series: bool = False
-    waits: bool = False
+    varies: bool = False
 
     def publish(self, **options: Any) -> rt.Release:
         return rt.publish(self.table(), self.definition, self.method, **options)
@@ -186,7 +186,7 @@ EXAMPLES: dict[str, dict[str, Job]] = {
             people,
             rt.NoisyCounts(1, "0.01"),
             rt.JointCounts("town", domain=_ILL, level="semi-honest", **_BUDGET),
-            waits=True,
+            varies=True,
         )
     },
     "CentralCounts": {"": Job(people, rt.NoisyCounts(1), rt.CentralCounts(domain=_DOMAIN, **_BUDGET))},
@@ -219,6 +219,7 @@ EXAMPLES: dict[str, dict[str, Job]] = {
             people,
             rt.UnboundedDP(2, "1e-6"),
             rt.Marginals([["town", "illness"]], {"town": _DOMAIN["town"], **_ILL}, **_BUDGET),
+            varies=True,
         ),
     },
     "Synthetic": {

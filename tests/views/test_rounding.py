@@ -30,7 +30,7 @@ _MOMENTS = [
     "TIMESTAMP '2024-01-01 01:00:00+01'", "TIMESTAMPTZ '2024-01-01 01:00:00+01'", "'2024-03-31 02:30:00'", "'2024-03-31 03:30:00'",
     "'2024-01-01 00:00:00.1234566'", "'2024-01-01 00:00:00.123457'",
 ]  # fmt: skip
-_MOST = [50, pytest.param(None, marks=pytest.mark.slow)]
+_MOST = [30, pytest.param(None, marks=pytest.mark.slow)]
 _OPERATORS = ["=", "<>", "<", "<=", ">", ">="]
 
 Ask = Callable[[str], list[tuple[Any, ...]]]

@@ -40,6 +40,7 @@ def campaign(folder: Path, priors: list[str], seed: int, draw=drawn) -> dict[str
     return found
 
 
+@pytest.mark.slow
 def test_games_over_http_move_no_belief_too_far(tmp_path: Path) -> None:
     found = campaign(tmp_path, ["normal", "uniform", "exponential"], seed=1)
     assert sum(answers for games in found.values() for answers, _ in games) >= 3

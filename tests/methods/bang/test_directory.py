@@ -15,6 +15,7 @@ from reticent.methods.bang.dendrogram import ORDERS, Dendrogram
 from reticent.methods.bang.directory import BangDirectory
 from tests.methods.bang.grids import directory_of, space_of, tables, texts_of
 from tests.oracles import bang as oracle
+from tests.sampling import campaign
 
 
 def test_bits_are_interleaved_as_in_the_worked_example():
@@ -125,11 +126,12 @@ def test_neighbours_share_a_face(table):
 
 @pytest.mark.parametrize("how", ["balanced", *(pytest.param(each, marks=pytest.mark.slow) for each in ORDERS[1:])])
 def test_compiled_loops_build_the_same_as_plain_ones(how, monkeypatch):
-    rows = np.random.default_rng(5).integers(0, 64, (3, 900))
+    count = 900 if campaign() else 500
+    rows = np.random.default_rng(5).integers(0, 64, (3, count))
     found = []
     for first in (1, 10**9):
         monkeypatch.setattr(_kernels, "COMPILED_FROM", first)
-        made, owner = BangDirectory.built(space_of(6, 6, 6), list(rows), np.ones(900, dtype=np.int64), 4)
+        made, owner = BangDirectory.built(space_of(6, 6, 6), list(rows), np.ones(count, dtype=np.int64), 4)
         merged = Dendrogram.of(made, how).pairs.tolist()
         found.append((texts_of(made.lows, made.level, (6, 6, 6)), owner.tolist(), made.neighbours.tolist(), merged))
     assert found[0] == found[1]
